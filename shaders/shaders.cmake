@@ -41,6 +41,8 @@ set(SHADERS_CONV
   conv/conv_dw_block
   conv/conv_rows.pairs
   conv/conv_dw_rows.pairs
+  conv/conv_winograd.pairs
+  conv/conv_dw_winograd.pairs
   conv/conv_tiled
   conv/pool
   conv/pool.pairs

@@ -1,6 +1,7 @@
 /* The families of convolution kernels: one invocation an element (conv_naive.comp), blocks and rows
- * of a subgroup's lanes for CPU drivers (conv_block.comp, conv_rows.comp), tiles through shared
- * memory for GPUs (conv_tiled.comp), for their matrix units (conv_matrix.comp). */
+ * of a subgroup's lanes for CPU drivers (conv_block.comp, conv_rows.comp, conv_winograd.comp),
+ * tiles through shared memory for GPUs (conv_tiled.comp), for their matrix units
+ * (conv_matrix.comp). */
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/conv_family.h"
 #include "tensor/kernels/matmul_family.h"
@@ -128,6 +129,60 @@ const vkt__conv_family vkt__conv_rows = { .shader = VKT_SHADER_CONV_ROWS_PAIRS,
                                           .classes = VKT__CPUS,
                                           .fits = fits_rows,
                                           .launch = launch_rows };
+
+/* ---- winograd ---- */
+
+/* Columns a lane: 256 sums in all on 8 and 16 lanes. 512 take Mesa's compiler a minute and more. */
+static uint32_t winograd_columns(const vkt_caps *caps, uint32_t co)
+{
+    return caps->subgroup <= 8 && co % 2 == 0 && co > caps->subgroup ? 2 : 1;
+}
+
+static uint64_t winograd_dw_tiles(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    return ceil_div(q->ci, caps->subgroup) *
+           ceil_div(q->co, winograd_columns(caps, q->co) * caps->subgroup);
+}
+
+static uint64_t winograd_tiles(const vkt__conv_geometry *q)
+{
+    return q->n * ceil_div(q->oh, 2) * ceil_div(q->ow, 2);
+}
+
+/* Tiles and workgroups are counted in floats, as channels are: conv.glsl's div_small. */
+static bool fits_winograd(const vkt__conv_tile *t, const vkt_caps *caps,
+                          const vkt__conv_geometry *q)
+{
+    const vkt_attr *a = q->attr;
+    return fits_rows(t, caps, q) && a->conv.kh == 3 && a->conv.kw == 3 && a->conv.stride == 1 &&
+           vkt__conv_stride_w(a) == 1 && a->conv.dilation == 1 && vkt__conv_dilation_w(a) == 1 &&
+           a->conv.groups == 1 && q->ci % 2 == 0 &&
+           winograd_tiles(q) * ceil_div(q->co, caps->subgroup) < VKT__CONV_DEPTH_MAX;
+}
+
+static void launch_winograd(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__conv_launch *l)
+{
+    (void)t;
+    const vkt__conv_geometry *q = j->q;
+    uint32_t lanes = j->caps->subgroup, columns = winograd_columns(j->caps, q->co);
+    const vkt__constant spec[] = {
+        { VKT_SPEC_SHUFFLE, lanes <= 8 }, { VKT_SPEC_ROWS, lanes },
+        { VKT_SPEC_COLUMNS, columns },    { VKT_SPEC_X_WIDTH, 2 },
+        { VKT_SPEC_WIDTH, columns },      { VKT_SPEC_SHARING, VKT_MIN(SHARING / columns, lanes) }
+    };
+    l->spec[VKT__CONV_WORKGROUP].value = lanes;
+    add(l, spec, VKT_COUNT(spec));
+    l->groups = q->attr->conv.pass == VKT_CONV_DW
+                    ? winograd_dw_tiles(j->caps, q) * j->slices
+                    : ceil_div(winograd_tiles(q), lanes) * ceil_div(q->co, columns * lanes);
+}
+
+const vkt__conv_family vkt__conv_winograd = { .shader = VKT_SHADER_CONV_WINOGRAD_PAIRS,
+                                              .dw_shader = VKT_SHADER_CONV_DW_WINOGRAD_PAIRS,
+                                              .classes = VKT__CPUS,
+                                              .fits = fits_winograd,
+                                              .dw_tiles = winograd_dw_tiles,
+                                              .launch = launch_winograd };
 
 /* ---- tiled ---- */
 

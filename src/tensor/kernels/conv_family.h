@@ -32,12 +32,14 @@ struct vkt__conv_family {
     bool grouped_only;             /* timed only where there are groups, */
     const char *better;            /* or where this kernel does not fit; NULL: always */
     bool (*fits)(const vkt__conv_tile *t, const vkt_caps *caps, const vkt__conv_geometry *q);
+    /* Workgroups of a slice of a filter's gradient; NULL: those of tiles of 32 x 64. */
+    uint64_t (*dw_tiles)(const vkt_caps *caps, const vkt__conv_geometry *q);
     /* Completes what all kernels have: workgroup, constants; groups. */
     void (*launch)(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__conv_launch *l);
 };
 
-extern const vkt__conv_family vkt__conv_naive, vkt__conv_block, vkt__conv_rows, vkt__conv_tiled,
-    vkt__conv_matrix;
+extern const vkt__conv_family vkt__conv_naive, vkt__conv_block, vkt__conv_rows, vkt__conv_winograd,
+    vkt__conv_tiled, vkt__conv_matrix;
 
 /* The place of the workgroup's size among the constants. */
 enum { VKT__CONV_WORKGROUP };

@@ -36,6 +36,8 @@ static const struct {
     { "a line, stride 3", 2, 1, 34, 3, 5, 1, 5, 3, 0, 1, 1, { 0, 4, 2 } },
     { "less on the left, dilated", 2, 9, 8, 4, 6, 3, 3, 1, 2, 2, 2, { 0, -1u, 3 } },
     { "dilated across by 3, stride 1 x 2", 1, 7, 19, 6, 5, 2, 3, 1, 1, 1, 1, { 0 }, 1, 2 },
+    { "even sides", 3, 6, 8, 18, 34, 3, 3, 1, 1, 1, 1 },
+    { "even sides, much padding", 2, 4, 6, 4, 3, 3, 3, 1, 3, 1, 1 },
 };
 
 static vkt_attr case_attr(uint32_t i, uint32_t kernel)
