@@ -507,6 +507,7 @@ set(SRC_TRAIN
   src/train/importance.c
   src/train/losses.c
   src/train/one_core.c
+  src/train/step_packing.c
   src/train/predict.c
   src/train/predict_pictures.c
   src/train/detect/detect_loss.c

@@ -14,35 +14,16 @@ static bool can_pack(const vkt__steps *t)
     return t->packing.most > 1 && vkt_graph_is_short(t->s->train.graph, PACK_BELOW_MS);
 }
 
-/* At the end of a window: the other kind is next; after the last one, the faster kind by 2%. */
-static void end_window(vkt__packing *p, double seconds)
-{
-    uint32_t kind = p->window % 2;
-    double each = seconds / (double)p->n_steps;
-    if (p->window < 2 || each < p->best[kind]) p->best[kind] = each;
-    p->start = 0;
-    if (++p->window < VKT__PACK_WINDOWS) {
-        p->n = p->window % 2 ? p->most : 1;
-        return;
-    }
-    bool packs = p->best[1] < 0.98 * p->best[0];
-    p->n = packs ? p->most : 1;
-    vkt_log(packs ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
-            "%u steps are submitted at a time: %.1f us per step; with %u at a time: %.1f us", p->n,
-            1e6 * p->best[packs], packs ? 1 : p->most, 1e6 * p->best[!packs]);
-}
-
-/* When a submission is full: windows begin and end here, so that they hold whole ones. */
+/* When a submission is full. */
 static void count_window(vkt__steps *t, uint32_t n)
 {
     vkt__packing *p = &t->packing;
     if (p->window == VKT__PACK_WINDOWS || !can_pack(t)) return;
-    double now = vkt__now();
-    if (p->start > 0) p->n_steps += n;
-    if (p->start > 0 && p->n_steps >= VKT__PACK_WINDOW_STEPS) end_window(p, now - p->start);
-    if (p->start > 0) return;
-    p->start = now;
-    p->n_steps = 0;
+    if (!vkt__packing_count(p, n, vkt__now())) return;
+    bool packs = p->n > 1;
+    vkt_log(packs ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
+            "%u steps are submitted at a time: %.1f us per step; with %u at a time: %.1f us", p->n,
+            1e6 * p->best[packs], packs ? 1 : p->most, 1e6 * p->best[!packs]);
 }
 
 /* ---- who watches ---- */
@@ -221,6 +202,6 @@ vkt_status vkt__steps_drain(vkt__steps *t)
 {
     vkt_status st = flush(t);
     while (t->n_flights && st == VKT_OK) st = retire(t);
-    t->packing.start = 0; /* a window is of steps that follow one another */
+    vkt__packing_pause(&t->packing);
     return st;
 }

@@ -3,6 +3,7 @@
 #ifndef VKT_TRAIN_STEPS_H
 #define VKT_TRAIN_STEPS_H
 
+#include "train/step_packing.h"
 #include "train/session.h"
 
 /* A micro-batch that was given to the device, or is held back until its submission is full. */
@@ -14,18 +15,6 @@ typedef struct vkt__flight {
     double weight;        /* sum over the step's examples so far */
     double lr, input_wait;
 } vkt__flight;
-
-/* Whether several steps to a submission pay is measured while training goes on, as both have the
- * same bits: windows of steps, one to a submission and several by turns. */
-typedef struct vkt__packing {
-    uint32_t most;    /* steps of a submission that the ring has room for */
-    uint32_t n;       /* that are submitted together now */
-    uint32_t window;  /* which one this is; VKT__PACK_WINDOWS: the choice is made */
-    uint64_t n_steps; /* of this window */
-    double start;     /* of this window; 0: not begun */
-    double best[2];   /* shortest seconds of a step: one at a time, `most` at a time */
-} vkt__packing;
-enum { VKT__PACK_WINDOWS = 8, VKT__PACK_WINDOW_STEPS = 64 };
 
 /* What the calling thread was about, in the order of a micro-batch's way. */
 typedef enum vkt__phase {
