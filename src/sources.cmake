@@ -528,6 +528,7 @@ set(SRC_TRAIN
   src/train/session_fit.c
   src/train/session_tune.c
   src/train/steps.c
+  src/train/tile_axis.c
   src/train/tiles.c
   src/train/trained_session.c
   src/train/trainer.c

@@ -7,39 +7,13 @@
 #include "train/evaluate.h"
 #include "train/measures/classes.h"
 #include "train/measures/picture_scores.h"
+#include "train/tile_axis.h"
 #include "train/tiles.h"
 
 enum { LEAST_OVERLAP = 8 };
 
-/* Tiles along one axis. */
-typedef struct axis {
-    uint32_t length, tile, overlap, n;
-} axis;
-
-static axis axis_of(uint32_t length, uint32_t tile, uint32_t overlap)
-{
-    uint32_t step = tile - overlap;
-    return (axis) { length, tile, overlap,
-                    length > tile ? (length - tile + step - 1) / step + 1 : 1 };
-}
-
-static uint32_t place(const axis *a, uint32_t i)
-{
-    uint64_t at = (uint64_t)i * (a->tile - a->overlap);
-    return a->length > a->tile ? (uint32_t)VKT_MIN(at, a->length - a->tile) : 0;
-}
-
-/* How much a place of tile i counts, in pixels from its beginning. */
-static double share(const axis *a, uint32_t i, double at)
-{
-    double margin = 3.0 / 8 * a->overlap, ramp = a->overlap / 4.0,
-           before = i ? (at - margin) / ramp : 1,
-           after = i + 1 < a->n ? (a->tile - at - margin) / ramp : 1;
-    return fmin(fmax(fmin(before, after), 0), 1);
-}
-
 typedef struct pass {
-    axis x, y;
+    vkt__tile_axis x, y;
     uint32_t times; /* pixels of the result for one of the picture, in each direction */
     vkt__tiled *to;
 } pass;
@@ -50,14 +24,15 @@ static void add_tile(void *user, uint64_t index, const float *out, const vkt_lab
     const pass *p = user;
     vkt__tiled *to = p->to;
     uint32_t column = (uint32_t)(index % p->x.n), row = (uint32_t)(index / p->x.n),
-             left = place(&p->x, column) * p->times, top = place(&p->y, row) * p->times,
-             wide = p->x.tile * p->times, high = p->y.tile * p->times;
+             left = vkt__tile_place(&p->x, column) * p->times,
+             top = vkt__tile_place(&p->y, row) * p->times, wide = p->x.tile * p->times,
+             high = p->y.tile * p->times;
     (void)label;
     (void)number;
     for (uint32_t y = 0; y < high && top + y < to->h; y++) {
-        double of_row = share(&p->y, row, (y + 0.5) / p->times);
+        double of_row = vkt__tile_share(&p->y, row, (y + 0.5) / p->times);
         for (uint32_t x = 0; x < wide && left + x < to->w; x++) {
-            float w = (float)(of_row * share(&p->x, column, (x + 0.5) / p->times));
+            float w = (float)(of_row * vkt__tile_share(&p->x, column, (x + 0.5) / p->times));
             size_t at = (size_t)(top + y) * to->w + left + x;
             const float *from = out + ((size_t)y * wide + x) * to->n;
             if (!(w > 0)) continue;
@@ -71,8 +46,8 @@ static void add_tile(void *user, uint64_t index, const float *out, const vkt_lab
 static void cut(const pass *p, const uint8_t *pixels, uint32_t channels, uint8_t *to)
 {
     for (uint64_t t = 0; t < (uint64_t)p->x.n * p->y.n; t++) {
-        uint32_t left = place(&p->x, (uint32_t)(t % p->x.n)),
-                 top = place(&p->y, (uint32_t)(t / p->x.n));
+        uint32_t left = vkt__tile_place(&p->x, (uint32_t)(t % p->x.n)),
+                 top = vkt__tile_place(&p->y, (uint32_t)(t / p->x.n));
         for (uint32_t y = 0; y < p->y.tile; y++) {
             const uint8_t *row =
                 pixels + (size_t)VKT_MIN(top + y, p->y.length - 1) * p->x.length * channels;
@@ -119,7 +94,7 @@ vkt_status vkt__tiles_run(vkt__session *s, const char *schema, const uint8_t *pi
     vkt_dataset *data = NULL;
     uint8_t *bytes = NULL;
     vkt__eval_sums sums = { 0 };
-    pass p = { axis_of(w, in[1], overlap), axis_of(h, in[0], overlap),
+    pass p = { vkt__tile_axis_of(w, in[1], overlap), vkt__tile_axis_of(h, in[0], overlap),
                info->output_shape[0] / in[0], out };
     uint64_t n = (uint64_t)p.x.n * p.y.n, area = (uint64_t)w * h * p.times * p.times;
     *out = (vkt__tiled) { .w = w * p.times,
