@@ -1,8 +1,10 @@
-/* Throughput without a device: recent steps, start-up apart, bunches; shares of ranks by it. */
+/* Throughput without a device: recent steps, start-up apart, bunches; shares of ranks by it, and
+ * steps of a submission. */
 #include "testing.h"
 
 #include "train/ranks/shares.h"
 #include "train/measures/speed.h"
+#include "train/step_packing.h"
 
 /* A first step of 1.57 s, then 0.12 ms each, four at a time. */
 static void start_up_is_apart(void **state)
@@ -142,13 +144,111 @@ static void shares_are_all_of_a_batch(void **state)
     assert_int_equal(vkt__share_of(&(vkt_config) { .ranks = 1, .shares = uneven }, 5).rows, 5);
 }
 
+static void a_drift_must_be_worth_it(void **state)
+{
+    (void)state;
+    uint32_t out[2];
+    vkt__drift d = { .cost = (vkt__rank_cost[]) { { 0, 1 }, { 0, 1 } },
+                     .rows = (uint32_t[]) { 50, 50 },
+                     .ms = (double[]) { 50, 150 }, /* the second became three times slower */
+                     .ranks = 2,
+                     .n = 100,
+                     .left = 1000,
+                     .open_s = 24 };
+    assert_true(vkt__shares_drifted(&d, out)); /* 75 ms less, 75 s in all: 3 x 24 are less */
+    assert_true(out[0] == 75 && out[1] == 25);
+    d.open_s = 26;
+    assert_false(vkt__shares_drifted(&d, out));
+    d.left = 1100;
+    assert_true(vkt__shares_drifted(&d, out));
+    /* A tenth of the time: 55 ms for 60 are too little, 56.3 for 64 are enough. */
+    d.open_s = 0;
+    d.ms = (double[]) { 50, 60 };
+    assert_false(vkt__shares_drifted(&d, out));
+    d.ms = (double[]) { 50, 64 };
+    assert_true(vkt__shares_drifted(&d, out));
+    /* What does not depend on the examples takes twice as long, too: 60 + 2 n = 90 - n. */
+    d = (vkt__drift) { .cost = (vkt__rank_cost[]) { { 0, 1 }, { 30, 1 } },
+                       .rows = (uint32_t[]) { 60, 30 },
+                       .ms = (double[]) { 60, 120 },
+                       .ranks = 2,
+                       .n = 90,
+                       .left = 1 };
+    assert_true(vkt__shares_drifted(&d, out));
+    assert_true(out[0] == 80 && out[1] == 10);
+}
+
+/* Submissions until the choice is made, of p->n steps that take s[p->n > 1] seconds each, in the
+ * window `slow` ten times as long. *now: when the last one was full. */
+static void pack(vkt__packing *p, const double s[2], uint32_t slow, double *now)
+{
+    bool chosen = false;
+    *p = (vkt__packing) { .most = 4, .n = 1 };
+    for (uint32_t i = 0; i < 10000 && !chosen; i++) {
+        uint32_t window = p->window;
+        assert_int_equal(p->n, window % 2 ? 4 : 1); /* by turns */
+        *now += p->n * s[p->n > 1] * (window == slow ? 10 : 1);
+        chosen = vkt__packing_count(p, p->n, *now);
+        if (p->window > window) assert_true(p->n_steps == 0 && p->start == *now);
+    }
+    assert_int_equal(p->window, VKT__PACK_WINDOWS);
+    assert_true(chosen && !vkt__packing_count(p, p->n, *now + 1)); /* once */
+    REQUIRE_NEAR(p->best[0], s[0], 1e-9);
+    REQUIRE_NEAR(p->best[1], s[1], 1e-9);
+}
+
+static void several_steps_are_submitted_where_that_is_faster(void **state)
+{
+    (void)state;
+    vkt__packing p;
+    double now = 1;
+    pack(&p, (double[]) { 1e-3, 0.97e-3 }, 99, &now);
+    assert_int_equal(p.n, 4);
+    pack(&p, (double[]) { 1e-3, 0.99e-3 }, 99, &now); /* 1% is noise */
+    assert_int_equal(p.n, 1);
+    pack(&p, (double[]) { 1e-3, 1.1e-3 }, 99, &now);
+    assert_int_equal(p.n, 1);
+    for (uint32_t slow = 0; slow < VKT__PACK_WINDOWS; slow++) { /* the shortest counts */
+        pack(&p, (double[]) { 1e-3, 0.5e-3 }, slow, &now);
+        assert_int_equal(p.n, 4);
+    }
+    /* 8 windows of 64 steps, each behind the submission with which it begins; the last begins none.
+     */
+    now = 0;
+    pack(&p, (double[]) { 1, 1 }, 99, &now);
+    REQUIRE_NEAR(now, 1 + 8 * 64, 0);
+}
+
+/* An evaluation is no part of a window. */
+static void a_pause_begins_a_window_again(void **state)
+{
+    (void)state;
+    vkt__packing p = { .most = 4, .n = 1 };
+    double now = 1;
+    for (int i = 0; i < 60; i++) assert_false(vkt__packing_count(&p, 1, now += 1e-3));
+    vkt__packing_pause(&p);
+    now += 100;
+    for (int i = 0; i <= 64; i++) {
+        assert_int_equal(p.window, 0);
+        assert_false(vkt__packing_count(&p, 1, now += 1e-3));
+    }
+    assert_int_equal(p.window, 1);
+    REQUIRE_NEAR(p.best[0], 1e-3, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_up_is_apart),          cmocka_unit_test(what_is_recent_is_recent),
-        cmocka_unit_test(a_batch_is_shared_by_speed), cmocka_unit_test(shares_are_the_best_ones),
-        cmocka_unit_test(a_rank_can_be_in_the_way),   cmocka_unit_test(two_times_tell_fixed_ones),
+        cmocka_unit_test(start_up_is_apart),
+        cmocka_unit_test(what_is_recent_is_recent),
+        cmocka_unit_test(a_batch_is_shared_by_speed),
+        cmocka_unit_test(shares_are_the_best_ones),
+        cmocka_unit_test(a_rank_can_be_in_the_way),
+        cmocka_unit_test(two_times_tell_fixed_ones),
         cmocka_unit_test(shares_are_all_of_a_batch),
+        cmocka_unit_test(a_drift_must_be_worth_it),
+        cmocka_unit_test(several_steps_are_submitted_where_that_is_faster),
+        cmocka_unit_test(a_pause_begins_a_window_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,26 +223,22 @@ void vkt__ranks_begin_window(vkt__trainer *t)
 }
 
 /* Whether other shares are worth while, on rank 0. ms [ranks] of a micro-batch, which become those
- * of an example; shares [ranks] the better ones. What a rank takes in all has changed, not how that
- * is made up. */
+ * of an example; shares [ranks] the better ones. */
 static bool drifted(const vkt__trainer *t, double *ms, uint32_t *shares)
 {
-    static const double LEAST_GAIN = 0.1, LEAST_RETURN = 3;
     uint32_t ranks = t->c->ranks, *rows = vkt__alloc(ranks * sizeof *rows);
-    vkt__rank_cost *cost = vkt__alloc(ranks * sizeof *cost);
-    for (uint32_t r = 0; r < ranks; r++) {
-        rows[r] = vkt__share_of_rank(t->c, t->c->batch, r).rows;
-        double factor = ms[r] / vkt__rank_ms(&t->rank_cost[r], rows[r]);
-        cost[r] =
-            (vkt__rank_cost) { factor * t->rank_cost[r].fixed, factor * t->rank_cost[r].each };
-        ms[r] /= rows[r];
-    }
-    vkt__shares_by_cost(cost, ranks, t->c->batch, shares);
-    double now = vkt__longest_ms(cost, ranks, rows), then = vkt__longest_ms(cost, ranks, shares),
-           left = (double)(t->total - t->done) * t->c->accumulate;
+    for (uint32_t r = 0; r < ranks; r++) rows[r] = vkt__share_of_rank(t->c, t->c->batch, r).rows;
+    vkt__drift d = { .cost = t->rank_cost,
+                     .rows = rows,
+                     .ms = ms,
+                     .ranks = ranks,
+                     .n = t->c->batch,
+                     .left = (double)(t->total - t->done) * t->c->accumulate,
+                     .open_s = t->open_s };
+    bool are_others = vkt__shares_drifted(&d, shares);
+    for (uint32_t r = 0; r < ranks; r++) ms[r] /= rows[r];
     free(rows);
-    free(cost);
-    return then < (1 - LEAST_GAIN) * now && 1e-3 * (now - then) * left > LEAST_RETURN * t->open_s;
+    return are_others;
 }
 
 static void say_drift(const vkt__trainer *t, const double *example_ms)

@@ -92,6 +92,22 @@ void vkt__shares_by_cost(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n,
     whole_rows(cost, ranks, n, finish_ms(cost, ranks, n), out);
 }
 
+bool vkt__shares_drifted(const vkt__drift *d, uint32_t *out)
+{
+    static const double LEAST_GAIN = 0.1, LEAST_RETURN = 3;
+    vkt__rank_cost *cost = vkt__alloc(d->ranks * sizeof *cost);
+    for (uint32_t r = 0; r < d->ranks; r++) {
+        double factor = d->ms[r] / vkt__rank_ms(&d->cost[r], d->rows[r]);
+        cost[r] = (vkt__rank_cost) { factor * d->cost[r].fixed, factor * d->cost[r].each };
+    }
+    vkt__shares_by_cost(cost, d->ranks, d->n, out);
+    double now = vkt__longest_ms(cost, d->ranks, d->rows),
+           then = vkt__longest_ms(cost, d->ranks, out);
+    free(cost);
+    return then < (1 - LEAST_GAIN) * now &&
+           1e-3 * (now - then) * d->left > LEAST_RETURN * d->open_s;
+}
+
 uint32_t vkt__rank_in_the_way(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n,
                               double *without)
 {

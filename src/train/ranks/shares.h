@@ -29,6 +29,19 @@ double vkt__longest_ms(const vkt__rank_cost *cost, uint32_t ranks, const uint32_
 /* Examples of a batch of n for each rank, at least 1, so that all finish together. n >= ranks;
  * out [ranks]. */
 void vkt__shares_by_cost(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n, uint32_t *out);
+/* What the ranks have measured since their shares were chosen. */
+typedef struct vkt__drift {
+    const vkt__rank_cost *cost; /* [ranks] as it was then */
+    const uint32_t *rows;       /* [ranks] that they have */
+    const double *ms;           /* [ranks] that a micro-batch takes them now */
+    uint32_t ranks, n;          /* of the batch */
+    double left;                /* micro-batches of the run */
+    double open_s;              /* what other shares cost once */
+} vkt__drift;
+
+/* Whether other shares, which out [ranks] becomes, are worth while: a tenth sooner at least, and in
+ * the rest of the run three times their price. A rank's time has changed, not how it is made up. */
+bool vkt__shares_drifted(const vkt__drift *d, uint32_t *out);
 /* The rank without which the others would finish a batch of n soonest, 5% sooner at least; `ranks`:
  * there is none. *without: then, in ms. */
 uint32_t vkt__rank_in_the_way(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n,
