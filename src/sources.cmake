@@ -541,6 +541,8 @@ set(SRC_TRAIN
   src/train/language/lesson_text.c
   src/train/language/preference.c
   src/train/language/samples.c
+  src/train/language/task_lines.c
+  src/train/language/task_scores.c
   src/train/language/tasks.c
   src/train/language/text_model.c
   src/train/language/text_stream.c
