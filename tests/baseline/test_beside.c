@@ -113,6 +113,14 @@ static void test_errors_of_several_numbers(void **state)
     REQUIRE_NEAR(p - q, mean, 1e-9);
     REQUIRE_OK(vkt__beside_error(&b, one, other, "mae", &error));
     REQUIRE_NEAR(error, sqrt(square / (N - 1) / N), 1e-9);
+    /* Of roots the mean, and not the root of the mean: each number has sums of its own. */
+    double squares[K] = { 0 }, roots = 0;
+    for (size_t i = 0; i < N * K; i++) one[i] = (double)y[i].f + (i % K) * noise(i);
+    for (size_t i = 0; i < N * K; i++)
+        squares[i % K] += pow(scale * (one[i] - (double)y[i].f), 2) / N;
+    for (size_t k = 0; k < K; k++) roots += sqrt(squares[k]) / K;
+    REQUIRE_OK(vkt__beside_metric(&b, one, "rmse", NULL, &p));
+    REQUIRE_NEAR(p, roots, 1e-6);
 }
 
 static void test_verdicts(void **state)

@@ -53,6 +53,7 @@ static void forms_of_cells(void **state)
         { VKT__FORM_YEAR_FIRST, VKT__DATE_DAY, "0000-01-01", NAN },
         { VKT__FORM_DAY_FIRST, VKT__DATE_DAY, "31.5.99", 31 },
         { VKT__FORM_DAY_FIRST, VKT__DATE_YEAR, "1.1.1999", 1999 },
+        { VKT__FORM_DAY_FIRST, VKT__DATE_YEAR, "1.1.70", 1970 },
         { VKT__FORM_DAY_FIRST, VKT__DATE_DAY, "5/31/2024", NAN },
         { VKT__FORM_MONTH_FIRST, VKT__DATE_DAY, "5/31/2024", 31 },
         { VKT__FORM_DAY_FIRST, VKT__DATE_MONTH, "18 Apr 2021", 4 },

@@ -327,6 +327,33 @@ static void labels_by_name_and_kind(void **state)
     vkt_table_advice_destroy(&a);
 }
 
+static size_t notes_of_counts(const char *columns, const char *label, int step)
+{
+    char text[4000];
+    vkt_table_advice *a;
+    size_t n = 0;
+    sprintf(text, "n,%s\n", columns);
+    for (int i = 0; i < 60; i++)
+        sprintf(text + strlen(text), strchr(columns, ',') ? "%d,%d,%d\n" : "%d,%d\n", i * i,
+                i % 5 * step, i % 6 * step);
+    put_csv(text);
+    REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV, .label = label }, &a));
+    for (size_t i = 0; i < a->n_notes; i++) n += strstr(a->notes[i], "are counts or amounts") != 0;
+    vkt_table_advice_destroy(&a);
+    return n;
+}
+
+/* Every other number may be left out, as of counts that are few; of numbers further apart none are
+ * missing: they are codes. Several labels are not asked about. */
+static void counts_lie_beside_each_other(void **state)
+{
+    (void)state;
+    assert_int_equal(notes_of_counts("visits", "visits", 1), 1);
+    assert_int_equal(notes_of_counts("visits", "visits", 2), 1);
+    assert_int_equal(notes_of_counts("visits", "visits", 3), 0);
+    assert_int_equal(notes_of_counts("visits,calls", "visits, calls", 1), 0);
+}
+
 static void rows_that_are_numbered(void **state)
 {
     (void)state;
@@ -530,6 +557,7 @@ int main(void)
         cmocka_unit_test(labels_far_away),
         cmocka_unit_test(folders_of_texts),
         cmocka_unit_test(labels_by_name_and_kind),
+        cmocka_unit_test(counts_lie_beside_each_other),
         cmocka_unit_test(archives_that_unpack_without_end),
     };
     return cmocka_run_group_tests_name("meaning", tests, setup, teardown);

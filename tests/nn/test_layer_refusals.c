@@ -28,6 +28,7 @@ static void of_layers(void **state)
         const char *words;
     } rows[] = {
         { .layer = { .type = "linear" }, .in = { 1, { 0 } }, .words = "the input has no elements" },
+        { .layer = { .type = "lin" }, .in = flat, .words = "no such layer type" },
         { .layer = { .type = "embed" },
           .in = flat,
           .words = "it must be the first layer, and data.embed" },

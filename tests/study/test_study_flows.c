@@ -198,6 +198,16 @@ static given lucky_at_0_02(const asked *a)
     return g;
 }
 
+/* The number behind these words in what the study advises. */
+static double number_behind(const vkt_study *s, const char *words)
+{
+    for (size_t i = 0; i < s->n_advice; i++) {
+        const char *at = strstr(s->advice[i], words);
+        if (at) return atof(at + strlen(words));
+    }
+    return NAN;
+}
+
 static void the_best_rate_is_found(void **state)
 {
     (void)state;
@@ -225,6 +235,7 @@ static void the_best_rate_is_found(void **state)
     s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR }, unstable_above_0_025);
     require_said(s, "just above lr*, training loss rises by 0.75");
     require_said(s, "try these in the playbook's order: (1) warmup: `vktrain study warmup digits");
+    REQUIRE_NEAR(number_behind(s, "--unstable-lr"), 2 * 0.02, 2 * 0.0002); /* well above lr* */
     assert_false(said(s, "stable: training loss falls throughout"));
     vkt_study_destroy(&s);
     s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR }, lucky_at_0_02);

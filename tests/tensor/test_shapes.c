@@ -333,6 +333,14 @@ static void settings_that_say_nothing(void **state)
     WRONG(vkt_batch_norm(g, F2(1, 4), &BATCH(g)),
           "in ghost batches of 1 values a channel: the last has 1, of which there is no variance");
     WRONG(vkt_group_norm(g, F1(4), F1(4), F1(4), 2, 1e-5f), "must be [N, ..., C]");
+#define ROPE(width, columns, size, rotated)                                                        \
+    vkt_rope(g, F3(1, 4, width), F2(4, columns), NULL, NULL,                                       \
+             &(vkt_rope_desc) { .head = size, .heads = rotated })
+    WRONG(ROPE(6, 2, 3, 2), "2 heads of 3 do not fit x [1, 4, 6] f32");
+    WRONG(ROPE(10, 2, 4, 2), "2 heads of 4 do not fit x [1, 4, 10] f32");
+    WRONG(ROPE(8, 2, 4, 3), "3 heads of 4 do not fit x [1, 4, 8] f32");
+    WRONG(ROPE(8, 3, 4, 2), "of an even number up to 4");
+    WRONG(ROPE(8, 6, 4, 2), "of an even number up to 4");
     WRONG(vkt_embedding(
               g, &(vkt_embedding_in) { .table = F2(5, 4), .ids = in(g, VKT_U32, 0, 0, 0, 0, 0) }),
           "must be [.., T] u32");
