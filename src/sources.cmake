@@ -559,6 +559,7 @@ set(SRC_TRAIN
   src/train/measures/point_scores.c
   src/train/measures/ranks.c
   src/train/measures/speed.c
+  src/train/measures/target_numbers.c
   src/train/ranks/batch_sync.c
   src/train/ranks/buckets.c
   src/train/ranks/exchange.c

@@ -7,6 +7,7 @@
 #include "train/detect/found.h"
 #include "train/measures/eval_totals.h"
 #include "train/measures/picture_scores.h"
+#include "train/measures/target_numbers.h"
 #include "train/evaluate.h"
 #include "train/instances/instance_groups.h"
 #include "train/measures/instance_scores.h"
@@ -110,53 +111,6 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
     p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
-/* The shortest number that the data can have given as the label: training keeps
- * vkt__target_learned of it as a float, y, and v is the number for y. */
-static double as_given(const vkt__target *t, double v, float y)
-{
-    enum { DIGITS = 17 };
-    if ((float)vkt__target_learned(t, 0) == y) return 0;
-    int above = (int)floor(log10(fabs(v)));
-    for (int digits = 1; v != 0 && digits < DIGITS; digits++) {
-        int places = digits - 1 - above;
-        double ten = pow(10, abs(places)),
-               near = places < 0 ? round(v / ten) * ten : round(v * ten) / ten;
-        if ((float)vkt__target_learned(t, near) == y) return near;
-    }
-    return v;
-}
-
-/* Into number, row and labels, in units of the targets. Errors are those around the training
- * targets' mean, beside which they may be small. */
-static void take_numbers(pass *p, const float *out, const vkt_label *y)
-{
-    uint32_t n = p->sums->n_targets;
-    bool far = false;
-    for (uint32_t k = 0; k < n; k++) {
-        const vkt__target *t = &p->data->schema.targets[k];
-        if (t->label) {
-            if (t->n_classes) vkt__eval_add_right(p->sums, k, out + k, y + k);
-            p->number[k] = (double)(p->row[k] = out[k]);
-            p->number[n + k] = (double)(p->labels[k].f = y[k].f);
-            far = far || !isfinite(out[k]);
-            continue;
-        }
-        double around = t->curve == VKT_TARGET_PLAIN ? t->mean : 0;
-        vkt__target beside = *t;
-        beside.mean -= around;
-        double predicted = vkt__target_given(&beside, (double)out[k]),
-               target = vkt__target_given(&beside, (double)y[k].f);
-        vkt__eval_add_error(p->sums, k, predicted, target);
-        p->number[k] = predicted + around;
-        p->number[n + k] = target + around;
-        if (p->fn && p->labelled) p->number[n + k] = as_given(t, p->number[n + k], y[k].f);
-        p->row[k] = (float)p->number[k];
-        p->labels[k].f = (float)p->number[n + k];
-        far = far || !isfinite(p->number[k]);
-    }
-    p->n_far += far;
-}
-
 static void take_one(pass *p, uint32_t index, const float *out, const vkt_label *y, double loss,
                      bool hit)
 {
@@ -174,7 +128,9 @@ static void take_one(pass *p, uint32_t index, const float *out, const vkt_label 
         vkt__eval_add_labels(p->sums, out, y, p->s->calibration.threshold);
         if (p->ranks.cap) vkt__ranks_add_labels(&p->ranks, out, y);
     } else {
-        take_numbers(p, out, y);
+        const vkt__numbers to = { p->number, p->row, p->labels };
+        p->n_far += !vkt__numbers_take(p->data->schema.targets, p->sums->n_targets, out, y,
+                                       p->fn && p->labelled, &to, p->sums);
         out = p->row;
         y = p->labels;
     }
