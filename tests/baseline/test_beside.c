@@ -123,6 +123,20 @@ static void test_errors_of_several_numbers(void **state)
     REQUIRE_NEAR(p, roots, 1e-6);
 }
 
+/* A class of probability 1e-20 costs what that is; of none it is as with the smallest float. */
+static void test_losses_of_the_impossible(void **state)
+{
+    (void)state;
+    double loss, out[] = { 1, 1e-20 };
+    vkt_label y[] = { { .u = 1 } };
+    vkt__beside b = { VKT_TASK_CLASSIFY, 2, 1, 1, y, NULL };
+    REQUIRE_OK(vkt__beside_metric(&b, out, "loss", NULL, &loss));
+    REQUIRE_NEAR(loss, 20 * log(10), 1e-9);
+    out[1] = 0;
+    REQUIRE_OK(vkt__beside_metric(&b, out, "loss", NULL, &loss));
+    REQUIRE_NEAR(loss, 38 * log(10), 1e-9);
+}
+
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -264,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_errors_of_differences),
         cmocka_unit_test(test_errors_of_numbers),
         cmocka_unit_test(test_errors_of_several_numbers),
+        cmocka_unit_test(test_losses_of_the_impossible),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_false_verdicts),
         cmocka_unit_test(test_finding),

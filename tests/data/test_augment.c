@@ -278,6 +278,7 @@ static void ranks_fill_the_batch_of_one(void **state)
                 assert_memory_equal(part.w2[t], whole.w2[s] + d.row, d.rows * sizeof(float));
                 assert_memory_equal(part.slot[t].index, whole.slot[s].index + d.row,
                                     d.rows * sizeof(uint32_t));
+                assert_int_equal(part.slot[t].first, whole.slot[s].first + d.row);
                 weight += part.slot[t].weight;
                 vkt_loader_destroy(&m);
             }

@@ -49,6 +49,28 @@ static void put_pictures(uint16_t low, uint16_t step, int depth)
     }
 }
 
+/* One of the four pictures has 8 bits: the scale is that of 16, and where the deep ones use less of
+ * it they are dark, which is said. */
+static void mixed_bits(uint16_t low, uint16_t step)
+{
+    vkt_dataset *ds;
+    static const uint16_t plain[4] = { 0, 100, 200, 255 };
+    const vkt_data_desc d = { .source = "images", .path = DIR "/pictures", RAW };
+    for (int whole = 0; whole < 2; whole++) {
+        put_pictures(low, whole ? 4000 : step, 16);
+        put_png(DIR "/pictures/a/0.png", plain, 8);
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        assert_int_equal(ds->schema.bits, 16);
+        if (whole)
+            assert_null(strstr(test_log, "are dark"));
+        else
+            REQUIRE_LOGGED("3 of 4 pictures have 16 bits a sample, with values below 256, and are "
+                           "dark beside those of 8 bits");
+        vkt_dataset_destroy(&ds);
+    }
+}
+
 static void samples_of_16_bits(void **state)
 {
     (void)state;
@@ -71,6 +93,7 @@ static void samples_of_16_bits(void **state)
     REQUIRE_LOGGED("has samples of 12 bits, the training pictures had 8");
     vkt_dataset_destroy(&again);
     vkt_dataset_destroy(&ds);
+    mixed_bits(3, 4);
     put_pictures(1, 270, 16); /* 12 bits, as of many sensors */
     TEST_LOG_CAPTURE();
     REQUIRE_OK(vkt_dataset_open(&d, &ds));

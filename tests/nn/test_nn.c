@@ -165,6 +165,10 @@ static void convolutions_and_blocks(void **state)
     /* [64, 3, 3, 3] element (5, 2, 1, 0) lies at (1, 0, 2, 5) of [3, 3, 3, 64]. */
     assert_int_equal(vkt_param_at(vkt_model_param(m, 0), ((5 * 3 + 2) * 3 + 1) * 3),
                      ((1 * 3 + 0) * 3 + 2) * 64 + 5);
+    /* Two heads of 4: of [2, 3, 4] element (1, 2, 3) lies at (2, 1, 3) of [3, 2, 4]. */
+    const vkt_param heads = { .order = VKT_PARAM_ORDER_HEADS, .heads = 2, .count = 2 * 3 * 4 };
+    assert_int_equal(vkt_param_at(&heads, (1 * 3 + 2) * 4 + 3), (2 * 2 + 1) * 4 + 3);
+    assert_int_equal(vkt_param_at(&heads, 1 * 4), 2 * 4);
     assert_true(values(m, "1.bn2.weight", &n)[0] == 0 && values(m, "1.bn1.weight", &n)[0] == 1);
     const float *v = values(m, "1.conv1.weight", &n);
     for (uint64_t i = 0; i < n; i++) sq += (double)v[i] * (double)v[i] / (double)n;

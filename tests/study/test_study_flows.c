@@ -27,8 +27,9 @@ typedef struct {
 
 typedef given (*world)(const asked *a);
 
-static const char *const base[] = { "optim.lr=0.01", "train.steps=1000", "schedule.warmup=0",
-                                    "checkpoint.metric=accuracy", "optim.weight_decay=0" };
+static const char *const base[] = { "optim.lr=0.01",        "train.steps=1000",
+                                    "schedule.warmup=0",    "checkpoint.metric=accuracy",
+                                    "optim.weight_decay=0", "note=why it runs" };
 
 static double value_of(const json_t *set, const char *key, double otherwise)
 {
@@ -217,6 +218,7 @@ static void the_best_rate_is_found(void **state)
     assert_int_equal(s->n_trials, 20);
     assert_int_equal(s->n_apply, 1);
     REQUIRE_NEAR(atof(strchr(s->apply[0], '=') + 1), 0.02, 0.0002);
+    assert_string_equal(s->note, "why it runs"); /* the recipe's, where the study has none */
     require_said(s, "use optim.lr=0.02 (lr*): better than the recipe on validation");
     require_said(s, "stable: training loss falls throughout at 0.03 (1.5 x lr*)");
     assert_non_null(strstr(s->command, "--set optim.lr=0.02"));
