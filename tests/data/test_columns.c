@@ -499,6 +499,18 @@ static void recipes_are_advised(void **state)
         assert_true(a->most_words == 5 && !a->ignore == !wide);
         vkt_table_advice_destroy(&a);
     }
+    /* More than a third of the rows have words of their own: 25 of 60, and not 22 of 66. */
+    for (int k = 0; k < 2; k++) {
+        n = (size_t)sprintf(text, "says,mood\n");
+        for (int i = 0; i < (k ? 66 : 60); i++)
+            n += (size_t)sprintf(text + n, "say it %d times again,%s\n", i % (k ? 22 : 25),
+                                 i % 2 ? "good" : "bad");
+        put_csv(text);
+        vkt_table_advice *a;
+        REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+        assert_true(!a->text == (k == 1));
+        vkt_table_advice_destroy(&a);
+    }
     /* The only column is the input, even if it counts the rows. */
     n = (size_t)sprintf(text, "n,y\n");
     for (int i = 0; i < 20; i++) n += (size_t)sprintf(text + n, "%d,%c\n", i, "pq"[i / 10]);

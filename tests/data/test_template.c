@@ -197,6 +197,7 @@ static void test_wrong_kinds(void **state)
         { "{{ -'a' }}", "a sign before what is no number" },
         { "{{ 1 < 'a' }}", "a number and a text have no order" },
         { "{{ 'a' in 1 }}", "\"in\" of a text and a number" },
+        { "{{ 1 not 'in' [1] }}", "line 1" },
         { "{{ 1 | length }}", "a number has no length" },
         { "{% for i in 1 %}{% endfor %}", "a number can't be looped over" },
         { "{{ 1[1:2] }}", "a number can't be sliced" },
