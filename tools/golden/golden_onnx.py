@@ -213,6 +213,13 @@ by_hand("past_the_end", [("MaxPool", ["x"], ["a"], {"kernel_shape": [3, 3], "str
         (2, 2, 2))
 by_hand("deep_pads", [("AveragePool", ["x"], ["a"], {"kernel_shape": [3, 3], "pads": [2, 0, 2, 1]}),
                       ("MaxPool", ["a"], ["y"], {"kernel_shape": [2, 3], "pads": [0, 2, 0, 2]})], {}, (2, 4, 5))
+by_hand("below_zero", [("Abs", ["x"], ["a"], {}), ("Neg", ["a"], ["b"], {}), ("MaxPool", ["b"], ["y"], {"kernel_shape": [2, 2, 2], "pads": [1, 0, 1, 0, 1, 0]})],
+        {}, (1, 3, 4, 3))
+by_hand("single_places", [("ScatterND", ["w", "i", "u"], ["s"], {"reduction": "add"}), ("Add", ["x", "s"], ["y"], {})],
+        {"w": (3, 4), "i": np.array([[0, 1], [2, 3], [0, 1]], np.int64), "u": (3,)}, (3, 4))
+whole("resize_10", """<ir_version: 5, opset_import: ["" : 10]>
+g (float[2, 1, 2, 3] x) => (float[2, 1, 4, 6] y) { y = Resize <mode = "nearest"> (x, s) }""",
+      np.arange(12, dtype=np.float32).reshape(2, 1, 2, 3) ** 2, {}, s=np.array([1, 1, 2, 2], np.float32))
 by_hand("deep_windows", [("AveragePool", ["x"], ["y"], {"kernel_shape": [2, 3, 2], "pads": [0, 1, 0, 1, 1, 1], "strides": [1, 2, 1]})], {}, (1, 3, 4, 3))
 by_hand("volume", [("Conv", ["x", "w"], ["y"], {"dilations": [2, 1, 3], "strides": [1, 2, 1], "pads": [1, 0, 1, 0, 1, 1]})], {"w": (3, 2, 2, 2, 2)}, (2, 4, 5, 5))
 by_hand("zero_points", [("DequantizeLinear", ["q", "s", "z"], ["w"], {"axis": 0}), ("Conv", ["x", "w"], ["y"], {})],
