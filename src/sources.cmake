@@ -548,6 +548,7 @@ set(SRC_TRAIN
   src/train/language/text_stream.c
   src/train/measures/beside.c
   src/train/measures/calibration.c
+  src/train/measures/calibration_fit.c
   src/train/measures/classes.c
   src/train/measures/confusion.c
   src/train/measures/curve_files.c

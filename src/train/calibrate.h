@@ -3,8 +3,7 @@
 #define VKT_TRAIN_CALIBRATE_H
 
 #include "train/evaluate.h"
-
-enum { VKT__CALIBRATION_EXAMPLES = 100 }; /* of fewer nothing can be said */
+#include "train/measures/calibration_fit.h"
 
 /* Fits what config's calibration says into s->calibration, which evaluations use from then on; fits
  * nothing with fewer than VKT__CALIBRATION_EXAMPLES examples. With several ranks, each must call
