@@ -366,6 +366,33 @@ static void lines_are_drawn(void **state)
     }
 }
 
+/* An arm's pixels on each side of the middle, in one colour, in a dark rim of one pixel; what lies
+ * beyond the picture is left out. */
+static void a_cross_is_the_same_on_all_sides(void **state)
+{
+    (void)state;
+    enum { W = 15, H = 13, X = 7, Y = 6, ARM = 3, PLAIN = 77 };
+    static uint8_t rgb[H][W][3];
+    memset(rgb, PLAIN, sizeof rgb);
+    vkt__mark_cross(rgb[0][0], W, H, X + 0.9, Y + 0.1, ARM, 0);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            int dx = abs(x - X), dy = abs(y - Y), along = VKT_MAX(dx, dy), beside = VKT_MIN(dx, dy);
+            const uint8_t *is = rgb[y][x];
+            bool dark = !(is[0] | is[1] | is[2]), plain = is[0] == PLAIN && is[1] == PLAIN;
+            if (along <= ARM && beside == 0)
+                assert_true(!dark && !memcmp(is, rgb[Y][X], 3));
+            else if (along <= ARM + 1 && beside <= 1)
+                assert_true(dark);
+            else
+                assert_true(plain && is[2] == PLAIN);
+        }
+    memset(rgb, PLAIN, sizeof rgb);
+    vkt__mark_cross(rgb[0][0], W, H, -1, -1, 1, 0); /* of this one a corner of the rim is seen */
+    assert_true(rgb[0][0][0] == 0 && rgb[0][1][0] == 0 && rgb[1][0][0] == 0);
+    assert_true(rgb[1][1][0] == PLAIN && rgb[0][2][0] == PLAIN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +401,7 @@ int main(void)
         cmocka_unit_test(mirrors_and_colours),
         cmocka_unit_test(rand_augment),
         cmocka_unit_test(cutmix_exchanges_a_box),
+        cmocka_unit_test(a_cross_is_the_same_on_all_sides),
         cmocka_unit_test(views_of_an_example),
         cmocka_unit_test(lines_are_drawn),
     };
