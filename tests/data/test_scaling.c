@@ -124,6 +124,8 @@ static void a_column_of_mostly_one_value(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+#define FAR_ROWS "x,name,flag,y\n1037,a,0,1\n-713,b,1,2\n419.5,a,0,3\n3411,b,0,4\n"
+
 /* What lists of errors show is what the file has, also beyond where a number is drawn in to. */
 static void cells_are_shown_as_they_were(void **state)
 {
@@ -135,6 +137,16 @@ static void cells_are_shown_as_they_were(void **state)
         assert_int_equal(vkt__example_cells(ds, VKT_SPLIT_TRAIN, i, NULL, &a, 3, cells), 3);
         REQUIRE_NEAR(strtod(cells[0].value, NULL), (double)ds->index[VKT_SPLIT_TRAIN][i], 1e-3);
     }
+    /* Far beyond it a float has few digits, and no more are shown. */
+    static const char *const shown[] = { "1037", "-713", "419.5", "3411" };
+    vkt_dataset *far;
+    put(CSV, FAR_ROWS, strlen(FAR_ROWS));
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &far));
+    for (uint64_t i = 0; i < 4; i++) {
+        vkt__example_cells(far, VKT_SPLIT_TEST, i, NULL, &a, 3, cells);
+        assert_string_equal(cells[0].value, shown[i]);
+    }
+    vkt_dataset_destroy(&far);
     vkt_dataset_destroy(&ds);
     assert_string_equal(vkt__utf8_text("a\xff\xc3\xa9\0\xe2\x82", 7, &a),
                         "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
