@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/memory.h"
+#include "nn/layer_set.h"
 #include "vktrain/nn.h"
 
 static const vkt_shape image = { 3, { 4, 4, 6 } }, flat = { 1, { 8 } }, tokens = { 2, { 5, 6 } };
@@ -192,9 +193,40 @@ static void of_adapters(void **state)
             "lora.targets: no linear layer is called 'proj'");
 }
 
+/* Some of a model's blocks: in ascending order, each once, below their number; written shortly. */
+static void of_blocks(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 120 };
+    static const struct {
+        const char *set;
+        bool ok;
+    } rows[] = { { "0", true },         { "0 2 5-8", true },    { "99 100-119", true },
+                 { "119", true },       { "120", false },       { "0-120", false },
+                 { "3 2", false },      { "2 2", false },       { "2-4 4", false },
+                 { "4-4", false },      { "5-3", false },       { "", false },
+                 { "1,2", false },      { "a", false },         { "1-", false },
+                 { "99999999", false }, { "4294967296", false } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (vkt__layer_set_ok(rows[i].set, BLOCKS) != rows[i].ok)
+            fail_msg("'%s' is %sa set", rows[i].set, rows[i].ok ? "" : "not ");
+    static const char *const sets[] = { "0 2 5-8", "99 100", "118-119", "0-119" };
+    static const char *const again[] = { "0 2 5-8", "99-100", "118-119", "0-119" };
+    for (size_t i = 0; i < VKT_COUNT(sets); i++) {
+        bool has[BLOCKS];
+        vkt__str text = { 0 };
+        for (uint32_t b = 0; b < BLOCKS; b++) has[b] = vkt__layer_set_has(sets[i], b);
+        vkt__layer_set_text(has, BLOCKS, &text);
+        assert_string_equal(text.data, again[i]);
+        vkt__str_finish(&text);
+    }
+    assert_true(vkt__layer_set_has(NULL, 7));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_blocks),
         cmocka_unit_test(of_layers),
         cmocka_unit_test(of_transformers),
         cmocka_unit_test(of_adapters),
