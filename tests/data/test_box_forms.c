@@ -3,6 +3,8 @@
 #define DIR "test_box_forms_tmp"
 #include "box_files.h"
 
+#include "data/pictures/picture_files.h"
+
 #include <jansson.h>
 
 static void put_coco(const char *path, int n)
@@ -316,6 +318,21 @@ static void put_utf16(const char *path, const char *text)
     vkt__str_finish(&wide);
 }
 
+static void require_hashes(const vkt_dataset *ds, const char *const *names, uint32_t n)
+{
+    const vkt__part *part = &ds->part[0];
+    assert_int_equal(part->n, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *path = vkt__files_path(part->files, i), *name = strrchr(path, '/') + 1;
+        char *held;
+        size_t size;
+        assert_string_equal(name, names[i]);
+        REQUIRE_OK(vkt__file_read(path, 1 << 20, &held, &size));
+        assert_true(vkt__files_hash(part->files)[i] == vkt__hash(held, size, size));
+        free(held);
+    }
+}
+
 /* Two columns of one meaning, shares, a width alone, a first line whose picture is missing, and
  * text that is not UTF-8. */
 static void tables_are_not_guessed(void **state)
@@ -362,6 +379,14 @@ static void tables_are_not_guessed(void **state)
     ds = opened(&d);
     check_objects(ds, 2);
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "m\xc3\xbcll");
+    vkt_dataset_destroy(&ds);
+    /* One in the middle is left out: the others keep their files and these files' hashes. */
+    put_text(ROOT "/boxes.csv", "file,width,height,class,xmin,ymin,xmax,ymax\n"
+                                "0.png,60,40,a,6,8,36,28\n1.png,61,40,b,6,8,36,28\n"
+                                "2.png,60,40,b,6,8,36,28\n3.png,60,40,b,6,8,36,28\n");
+    ds = opened(&d);
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+    require_hashes(ds, (const char *const[]) { "0.png", "2.png", "3.png" }, 3);
     vkt_dataset_destroy(&ds);
     put_utf16(ROOT "/boxes.csv", "file,class,x,y,w,h\n0.png,a,6,8,30,20\n1.png,b,7,8,30,20\n");
     ds = opened(&d);
