@@ -45,6 +45,8 @@ typedef struct vkt_loss_term {
     vkt_loss_kind kind; /* AUTO until vkt_config_finish: loss.kind */
     float weight;       /* of its mean in the sum */
     const char *target; /* task REGRESS: label columns with commas between them; NULL: all labels */
+    bool kind_follows;  /* kind was not given: CROSS_ENTROPY if the data says that target is of
+                           classes, which data.classes may name by position */
 } vkt_loss_term;
 /* How the score is chosen from which on a label, or the second of two classes, is predicted. */
 typedef enum vkt_threshold_choice {

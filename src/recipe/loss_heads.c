@@ -12,13 +12,15 @@ static const char *label_of(const vkt_dataset_info *info, uint32_t k)
 }
 
 /* Where there are classes among the labels an entry that names targets is of such or of numbers,
- * and its kind says which. */
+ * and its kind says which, or follows. */
 static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
-                             const vkt_dataset_info *info, const uint32_t *which, uint32_t n)
+                             const vkt_dataset_info *info, const uint32_t *which, uint32_t n,
+                             vkt_loss_kind *kind)
 {
-    bool classes = t->kind == VKT_LOSS_KIND_CROSS_ENTROPY || t->kind == VKT_LOSS_KIND_FOCAL;
     uint32_t n_of = 0;
     for (uint32_t j = 0; j < n; j++) n_of += info->outputs && info->outputs[which[j]].value;
+    if (t->kind_follows && n_of == n) *kind = VKT_LOSS_KIND_CROSS_ENTROPY;
+    bool classes = *kind == VKT_LOSS_KIND_CROSS_ENTROPY || *kind == VKT_LOSS_KIND_FOCAL;
     if (n_of && n_of < n)
         return vkt__config_refuse(c, "losses",
                                   "'%s': target '%s' has classes and numbers: an entry "
@@ -66,7 +68,7 @@ static vkt_status unknown(const vkt_config *c, const vkt_loss_term *t, const cha
 /* "price, area" to places among the data's targets. */
 static vkt_status find_targets(const vkt_config *c, const vkt_loss_term *t,
                                const vkt_dataset_info *info, vkt__arena *arena, uint32_t **which,
-                               uint32_t *n)
+                               uint32_t *n, vkt_loss_kind *kind)
 {
     uint32_t *list = vkt__arena_alloc(arena, info->n_outputs * sizeof *list);
     *n = 0;
@@ -87,7 +89,7 @@ static vkt_status find_targets(const vkt_config *c, const vkt_loss_term *t,
         p += strspn(p, ", ");
     }
     *which = list;
-    return check_kind(c, t, info, list, *n);
+    return check_kind(c, t, info, list, *n, kind);
 }
 
 /* The last entry that is of target k, and where in its output; false: there is none. */
@@ -111,6 +113,7 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
     uint32_t column;
     out->n = c->n_losses;
     out->heads = vkt__arena_alloc(arena, c->n_losses * sizeof *out->heads);
+    out->kinds = vkt__arena_alloc(arena, c->n_losses * sizeof *out->kinds);
     out->which = vkt__arena_alloc(arena, c->n_losses * sizeof *out->which);
     out->names = vkt__arena_alloc(arena, c->n_losses * sizeof(const char *));
     for (size_t i = 0; i < c->n_losses; i++) {
@@ -120,10 +123,12 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
         out->names[i] = vkt__arena_strdup(arena, name.data);
         vkt__str_finish(&name);
         out->heads[i] = (vkt_model_head) { t->on, info->n_outputs };
+        out->kinds[i] = t->kind;
         if (!t->target)
             VKT_TRY(check_whole(c, t, info));
         else
-            VKT_TRY(find_targets(c, t, info, arena, &out->which[i], &out->heads[i].n_outputs));
+            VKT_TRY(find_targets(c, t, info, arena, &out->which[i], &out->heads[i].n_outputs,
+                                 &out->kinds[i]));
     }
     for (uint32_t k = 0; out->n && info->task == VKT_TASK_REGRESS && k < info->n_outputs; k++)
         if (!predicts(out, k, &entry, &column))

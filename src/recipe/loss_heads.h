@@ -11,8 +11,9 @@
 typedef struct vkt__loss_terms {
     size_t n;
     vkt_model_head *heads;
-    uint32_t **which;   /* NULL: all of them */
-    const char **names; /* of the entries, for files and tables */
+    vkt_loss_kind *kinds; /* of the entries, or as the data's labels want them */
+    uint32_t **which;     /* NULL: all of them */
+    const char **names;   /* of the entries, for files and tables */
 } vkt__loss_terms;
 /* ARG: a target that the data has not, one that two entries of different layers predict last, or
  * one that none does. */

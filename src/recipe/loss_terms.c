@@ -139,8 +139,8 @@ bool vkt__loss_terms_yaml(const vkt_config *c, vkt__str *out)
         const vkt_loss_term *t = &c->losses[i];
         vkt__str_printf(out, "\n  - {on: ");
         vkt__yaml_quote(t->on, out);
-        vkt__str_printf(out, ", kind: %s, weight: %s", vkt__loss_kind_name(t->kind),
-                        vkt__double_text((double)t->weight, true, number));
+        if (!t->kind_follows) vkt__str_printf(out, ", kind: %s", vkt__loss_kind_name(t->kind));
+        vkt__str_printf(out, ", weight: %s", vkt__double_text((double)t->weight, true, number));
         if (t->target) {
             vkt__str_printf(out, ", target: ");
             vkt__yaml_quote(t->target, out);
@@ -174,8 +174,10 @@ void vkt__loss_terms_defaults(vkt_config *c)
     vkt_loss_term *t = vkt__arena_alloc(&c->priv->arena, c->n_losses * sizeof *t);
     for (size_t i = 0; i < c->n_losses; i++) {
         t[i] = c->losses[i];
-        if (t[i].kind == VKT_LOSS_KIND_AUTO)
-            t[i].kind = of_classes(c, t[i].target) ? VKT_LOSS_KIND_CROSS_ENTROPY : c->loss;
+        if (t[i].kind != VKT_LOSS_KIND_AUTO) continue;
+        bool named = of_classes(c, t[i].target);
+        t[i].kind = named ? VKT_LOSS_KIND_CROSS_ENTROPY : c->loss;
+        t[i].kind_follows = c->data.classes && t[i].target && !named;
     }
     if (c->n_losses) c->losses = t;
 }

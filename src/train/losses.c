@@ -205,7 +205,7 @@ static term term_of(const vkt__losses *s, const vkt__ring *l, const vkt__ring_in
     vkt_tensor *y = s->info->task == VKT_TASK_REGRESS
                         ? vkt__loss_term_columns(s->terms, i, l->graph, in->y)
                         : in->y;
-    return (term) { s->config->losses[i].kind, vkt_model_output(s->model, l->graph, i), y, NULL };
+    return (term) { s->terms->kinds[i], vkt_model_output(s->model, l->graph, i), y, NULL };
 }
 
 static bool is_last(const vkt__losses *s, const vkt__ring *l, size_t i, const vkt_tensor *last)

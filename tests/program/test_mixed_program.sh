@@ -41,6 +41,12 @@ Y
 works train m.yaml --explain
 grep -q 'which *0.5 *kind' out || fail "--explain lists the losses"
 works train m.yaml --run m --quiet
+# Classes by position: the kind of an entry follows from the data, in the recipe that the run keeps, too.
+works train m.yaml --run placed --quiet --set 'data.label=[2, 3]' --set 'data.classes=[3]'
+cmp m/best/model.safetensors placed/best/model.safetensors || fail "a class by position trains as by name"
+works eval placed --split test --json
+python3 -c 'import json; t = json.load(open("out"))["targets"]; assert t[1]["accuracy"] > 0.85, t' || fail "a run of a class by position is evaluated"
+works train m.yaml --run placed --resume --quiet --set 'data.label=[2, 3]' --set 'data.classes=[3]' --set train.steps=250
 works eval m --split test --json --predictions test.csv
 python3 - <<'P' || fail "each label is measured as what it is"
 import csv, json, math
