@@ -1,6 +1,7 @@
 /* The gradient of elements that are read at many places: by sorted places it is the sum in the
  * places' order, as by looking at all of them. On the device and in the twins.
- * VKT_PLACES=N: N places of N elements, with the time of a run. */
+ * VKT_PLACES=N: N places of N elements, too, with the least time of 20 runs. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "one_device.h"
@@ -83,12 +84,16 @@ static void on_device(reading *r)
     for (uint64_t i = 0; i < r->ids->count; i++) ((uint32_t *)ids->host)[i] = id_of(r, i);
     for (uint64_t i = 0; i < r->dy->count; i++) ((float *)dy->host)[i] = dy_of(i);
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .n_slots = 1 }));
-    double start = vkt__now();
-    REQUIRE_OK(vkt_graph_submit(g, 0, &ticket));
-    REQUIRE_OK(vkt_ticket_wait(gpu, ticket));
+    double least = INFINITY;
+    for (int run = 0; run < (getenv("VKT_PLACES") ? 20 : 1); run++) {
+        double start = vkt__now();
+        REQUIRE_OK(vkt_graph_submit(g, 0, &ticket));
+        REQUIRE_OK(vkt_ticket_wait(gpu, ticket));
+        least = VKT_MIN(least, vkt__now() - start);
+    }
     if (getenv("VKT_PLACES"))
-        print_message("%u places of %u elements: %.1f ms\n", r->places, r->elements,
-                      1e3 * (vkt__now() - start));
+        print_message("%u lines, %u places of %u elements, %u beside: %.3f ms\n", r->lines,
+                      r->places, r->elements, r->beside, 1e3 * least);
     float *got = malloc(4 * r->dx->count);
     REQUIRE_OK(vkt_tensor_read(r->dx, 0, got, 4 * r->dx->count));
     for (uint64_t i = 0; i < r->dx->count; i++) assert_true((double)got[i] == r->sum[i]);
