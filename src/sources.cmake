@@ -522,6 +522,7 @@ set(SRC_TRAIN
   src/train/measures/detections.c
   src/train/predictions.c
   src/train/same_recipe.c
+  src/train/run_start.c
   src/train/saver.c
   src/train/seen_picture.c
   src/train/session.c

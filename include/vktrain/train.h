@@ -38,6 +38,33 @@ VKT_API void vkt_feed_destroy(vkt_feed **f);
 VKT_API vkt_status vkt_feed_run(vkt_feed *f, const vkt_optim *o, double lr, uint64_t step,
                                 uint64_t seed);
 
+/* Whole numbers of the caller's for a graph's input: copied if each is below `below` or equal to
+ * `ignored` (0: nothing else). */
+typedef struct vkt_ids_in {
+    const uint32_t *from;
+    uint32_t *to; /* mapped memory that the input is bound to */
+    uint64_t n, below;
+    uint32_t ignored;
+    uint32_t n_vocab;
+    uint32_t *order, *segments; /* NULL, or where vkt_token_order of n_vocab puts its results */
+} vkt_ids_in;
+/* A run of a compiled graph in one call, for callers to whom calls are dear. */
+typedef struct vkt_run_desc {
+    vkt_graph *g;
+    const vkt_optim *optim; /* as for vkt_optim_fill_step */
+    void *step_block;       /* NULL: the graph has none */
+    const vkt_ids_in *ids;
+    size_t n_ids;
+    uint32_t slot;
+    double lr;
+    uint64_t step, seed;
+    uint64_t ticket; /* result: of this run */
+    size_t refused;  /* result: the first of ids that has another number; n_ids: none */
+} vkt_run_desc;
+/* Copies ids, fills the step block and submits. ARG, and nothing is submitted, if a number is
+ * refused; errors of vkt_graph_submit. */
+VKT_API vkt_status vkt_run_start(vkt_run_desc *d);
+
 /* ---- running ---- */
 
 /* What a callback may show after a step. Values are those of `step`, which lags the newest

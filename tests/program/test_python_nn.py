@@ -288,6 +288,12 @@ class Refusals(unittest.TestCase):
                 with self.assertRaisesRegex(vktrain.DataError, f"is {wrong}$|numbers from {wrong} to"):
                     g(np.array([1]))
                     g(np.array([wrong]))
+        wide = vktrain.jit(lambda i: F.one_hot(i, 300))  # of few bits, -1 is no 255
+        for g, kind in ((wide, np.int8), (wide, np.int16), (wide, np.int32),
+                        (vktrain.jit(lambda i: i.float()), np.int8)):
+            self.assertEqual(g(np.array([7], kind)).numpy().size, 300 if g is wide else 1)
+            with self.assertRaisesRegex(vktrain.DataError, "is -1$|numbers from -1 to"):
+                g(np.array([-1], kind))
 
     def test_indices_past_the_end(self):
         for f, what in ((lambda i: F.one_hot(i, 3), "one_hot"),

@@ -129,9 +129,23 @@ class Schedule(Structure):
                 ("n_milestones", c_uint32)]
 
 
+class IdsIn(Structure):
+    _c_name_ = "vkt_ids_in"
+    _fields_ = [("from", c_void_p), ("to", c_void_p), ("n", c_uint64), ("below", c_uint64),
+                ("ignored", c_uint32), ("n_vocab", c_uint32), ("order", c_void_p), ("segments", c_void_p)]
+
+
+class RunDesc(Structure):
+    _c_name_ = "vkt_run_desc"
+    _fields_ = [("g", c_void_p), ("optim", c_void_p), ("step_block", c_void_p),
+                ("ids", POINTER(IdsIn)), ("n_ids", c_size_t), ("slot", c_uint32), ("lr", c_double),
+                ("step", c_uint64), ("seed", c_uint64), ("ticket", c_uint64),
+                ("refused", c_size_t)]
+
+
 STRUCTS = [Shape, Buffer, BufferDesc, PlanDesc, ConvDesc, PoolDesc, BatchNormDesc, Maybe, XentDesc,
            Loss, ElementLossDesc, AttentionDesc, EmbeddingIn, ResizeDesc, OptimGroup, OptimDesc,
-           Param, FlatParams, Schedule]
+           Param, FlatParams, Schedule, IdsIn, RunDesc]
 
 # What a letter of a signature stands for.
 _TYPES = {"p": c_void_p, "u": c_uint32, "f": c_float, "i": c_int, "b": c_bool, "S": Shape,
@@ -164,12 +178,12 @@ _SIGNATURES = {
     "vkt_softmax_axis": "p:ppu", "vkt_log_softmax": "p:ppu", "vkt_resize": "p:ppR",
     "vkt_gather": "p:pppu", "vkt_scatter_add": "p:pppuu", "vkt_step": "p:p",
     "vkt_backward": "v:ppPnP", "vkt_graph_bytes": "q:p", "vkt_graph_explain": "p:p",
-    "vkt_graph_submit": "i:puT", "vkt_step_block_bytes": "u:", "vkt_ticket_wait": "i:pq",
+    "vkt_step_block_bytes": "u:", "vkt_ticket_wait": "i:pq",
     "vkt_gpu_wait": "i:p", "vkt_gpu_destroy": "v:P", "vkt_optim_destroy": "v:P",
-    "vkt_optim_loss_scale": "p:pp", "vkt_optim_build": "p:pppp", "vkt_optim_fill_step": "v:pdqqp",
+    "vkt_optim_loss_scale": "p:pp", "vkt_optim_build": "p:pppp", 
     "vkt_optim_n_moments": "n:p", "vkt_optim_moment_name": "s:pn", "vkt_optim_moment": "B:pn",
     "vkt_buffer_read": "i:pBqpq", "vkt_buffer_write": "i:pBqpq", "vkt_optim_rule_name": "s:i",
-    "vkt_schedule_name": "s:i", "vkt_token_order": "v:puupp", "vkt_graph_log_math": "v:p",
+    "vkt_schedule_name": "s:i", "vkt_graph_log_math": "v:p",
 }
 FUNCTIONS = {name: (_TYPES[text[0]], [_TYPES[c] for c in text[2:]])
              for name, text in _SIGNATURES.items()}
@@ -177,6 +191,7 @@ FUNCTIONS.update({
     "vkt_graph_compile": (c_int, [c_void_p, POINTER(PlanDesc)]),
     "vkt_buffer_create": (c_int, [c_void_p, POINTER(BufferDesc), POINTER(POINTER(Buffer))]),
     "vkt_buffer_destroy": (None, [c_void_p, POINTER(POINTER(Buffer))]),
+    "vkt_run_start": (c_int, [POINTER(RunDesc)]),
     "vkt_optim_create_flat": (c_int, [c_void_p, POINTER(OptimDesc), POINTER(FlatParams),
                                       POINTER(c_void_p)]),
     "vkt_optim_moment_place": (c_uint64, [c_void_p, c_size_t, c_size_t, POINTER(c_uint64)]),

@@ -28,21 +28,36 @@ class Trace:
         self.modes = {}  # module: whether it was training when it was asked
 
 
-class _Cell:
-    """The numbers of a result, once its run has ended."""
-    __slots__ = ("value", "run", "slot", "error", "__weakref__")
+_node = Tensor._node  # where a tensor keeps it
 
-    def __init__(self, run, slot):
-        self.value, self.run, self.slot, self.error = None, run, slot, None
 
-    def __call__(self):
-        if self.value is None:
+class _Result(Tensor):
+    """A tensor of a run: its numbers are there when that has ended. Its node is made for whoever
+    computes with it."""
+    __slots__ = ("run", "slot", "kind", "error")
+
+    def __init__(self, run, slot, kind):
+        self._out, self.requires_grad, self.grad, self._value = 0, False, None, None
+        self.run, self.slot, self.kind, self.error = run, slot, kind, None
+
+    @property
+    def _node(self):
+        try:
+            return _node.__get__(self)
+        except AttributeError:
+            shape, dtype, line = self.kind
+            made = Node("constant", (), (), (shape,), (dtype,), data=self._numbers, line=line)
+            _node.__set__(self, made)
+            return made
+
+    def _numbers(self):
+        if self._value is None:
             with _device.lock:
                 self.run.finish(self.slot)
         error, self.error = self.error, None
         if error is not None:  # of its run, found when another call took its place
             raise error
-        return self.value
+        return self._value
 
 
 def _flat(value, leaves):
@@ -73,12 +88,13 @@ class _Traced:
 
     def __init__(self, function, leaves, structure, options, label):
         self.epoch = _device.epoch
-        trace, inputs, args = Trace(), [], []
+        trace, inputs, args, signed = Trace(), [], [], []
         for v in leaves:
             if isinstance(v, (np.ndarray, np.generic)):
                 a, dtype = as_numbers(np.zeros(v.shape, v.dtype) if v.dtype.kind in "iu" else v)
                 t = Tensor(Node("input", (), (), (a.shape,), (dtype,)))
                 inputs.append(t._node)
+                signed.append(v.dtype.kind == "i")
                 args.append(t)
             else:
                 args.append(v)
@@ -99,9 +115,9 @@ class _Traced:
         self.results = [t if not isinstance(t, Tensor) else _A_TENSOR for t in outs]
         self.modes = tuple((weakref.ref(m), training) for m, training in trace.modes.items())
         tensors = [t for t in outs if isinstance(t, Tensor)]
-        self._parts(trace, inputs, tensors, options, label)
+        self._parts(trace, inputs, signed, tensors, options, label)
 
-    def _parts(self, trace, inputs, tensors, options, label):
+    def _parts(self, trace, inputs, signed, tensors, options, label):
         self.parts, changed, done = [], {}, set()
         ends = [s[0] for s in trace.steps] + [float("inf")]
         reads = [_AT_THE_END if t._node.data is not None and t._node.op in ("leaf", "permute") else
@@ -119,6 +135,7 @@ class _Traced:
             p = Program(outputs, optimizer, grads, N_SLOTS, options["precision"],
                         options["recompute"], label, numbers_of)
             which = [inputs.index(n) if n in inputs else None for n in p.inputs]
+            p.set_limits(p.limits, {k for k, i in enumerate(which) if i is not None and signed[i]})
             for n, v in zip(p.inputs, range(len(p.inputs))):
                 if n.op == "constant":
                     for views in p.in_views:
@@ -126,6 +143,8 @@ class _Traced:
                 elif n not in inputs:
                     raise RuntimeError(f"{text_of(n.line)}: a tensor of an earlier call of a step "
                                        f"function is used in this one: return it, and pass it in")
+            if which == list(range(len(inputs))):
+                which = None  # the arrays as they are
             self.parts.append((p, which, mine))
             if optimizer is not None:
                 changed.update({s: end for s in optimizer._storages})
@@ -158,9 +177,9 @@ class _Traced:
         finally:
             for part in self.parts:
                 for k, view in zip(part[2], part[0].out_views[slot]):
-                    cell = wanted[k]()
-                    if cell is not None:
-                        cell.value = view.copy()
+                    result = wanted[k]()
+                    if result is not None:
+                        result._value = view.copy()
         if error is not None:
             raise error
 
@@ -170,9 +189,9 @@ class _Traced:
         try:
             self.finish(slot)
         except NumericError as e:
-            held = [c for c in (w() for w in run[1]) if c is not None]
-            for cell in held:
-                cell.error = e
+            held = [r for r in (w() for w in run[1]) if r is not None]
+            for result in held:
+                result.error = e
             if not held:
                 raise NumericError(f"{e} (call {run[2]} of this function; call {self.calls + 1} was "
                                    f"not started: call it again)", e.status) from None
@@ -187,18 +206,14 @@ class _Traced:
     def run(self, arrays):
         slot = self.slot
         self.slot = (slot + 1) % N_SLOTS
-        self._free(slot)
+        if self.waiting[slot] is not None:
+            self._free(slot)
         self.calls += 1
-        tickets = [part[0].start(slot, [None if i is None else arrays[i] for i in part[1]])
-                   for part in self.parts]
-        out, cells = [], []
-        for shape, dtype, line in self.nodes:
-            cell = _Cell(self, slot)
-            t = Tensor(Node("constant", (), (), (shape,), (dtype,), data=cell, line=line))
-            t._value = cell
-            cells.append(weakref.ref(cell))
-            out.append(t)
-        self.waiting[slot] = (tickets, cells, self.calls)
+        tickets = [p.start(slot, arrays if which is None else
+                           [None if i is None else arrays[i] for i in which])
+                   for p, which, _ in self.parts]
+        out = [_Result(self, slot, kind) for kind in self.nodes]
+        self.waiting[slot] = (tickets, [weakref.ref(t) for t in out], self.calls)
         return out
 
     def close(self):
@@ -218,7 +233,7 @@ class Step:
         self.function = function
         self._options = {"precision": PRECISIONS[precision], "recompute": recompute}
         self._traced = {}
-        self._arrays = {}  # the last one of arrays of these shapes, found faster
+        self._last = None  # that of the last call, and its arrays' shapes and types: found faster
         code = function.__code__ if hasattr(function, "__code__") else None
         self._label = f"{code.co_filename}:{code.co_firstlineno}" if code else "step"
 
@@ -227,10 +242,14 @@ class Step:
 
     def __call__(self, *args, **kwargs):
         with _device.lock:
-            if not kwargs and all(type(a) is np.ndarray for a in args):
-                known = self._arrays.get(tuple([(a.shape, a.dtype) for a in args]))
-                if known is not None and known.epoch == _device.epoch and known.fits():
-                    return known.results_of(known.run(args))
+            if self._last is not None and not kwargs and len(args) == len(self._last[1]):
+                known, kinds = self._last
+                for a, (shape, dtype) in zip(args, kinds):
+                    if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape:
+                        break
+                else:
+                    if known.epoch == _device.epoch and known.fits():
+                        return known.results_of(known.run(args))
             leaves = []
             structure = _flat((args, kwargs), leaves)
             for i, v in enumerate(leaves):
@@ -241,7 +260,7 @@ class Step:
             arrays = [v for v in leaves if isinstance(v, (np.ndarray, np.generic))]
             traced = self._find(key, leaves, structure)
             if not kwargs and all(type(a) is np.ndarray for a in args):
-                self._arrays[tuple([(a.shape, a.dtype) for a in args])] = traced
+                self._last = traced, [(a.shape, a.dtype) for a in args]
             return traced.results_of(traced.run(arrays))
 
     def _find(self, key, leaves, structure):
@@ -270,7 +289,7 @@ class Step:
                 for t in ts:
                     t.close()
             self._traced.clear()
-            self._arrays.clear()
+            self._last = None
 
 
 def jit(function=None, *, precision=None, recompute=False):

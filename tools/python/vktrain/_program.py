@@ -6,22 +6,23 @@ each in several slots, so that a run can be prepared while the one before goes o
 import ctypes
 import itertools
 from collections import OrderedDict
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_void_p
 
 import numpy as np
 
 from . import _device
 from ._device import ALIGN, DTYPES, READBACK, UPLOAD, Memory
 from ._gradient import losses_of
-from ._graph_library import ALL, BF16, F16, F32, U32, PlanDesc, Shape
-from ._library import DataError, NumericError, OutOfMemoryError, VktrainError, check, lib
+from ._graph_library import ALL, BF16, F16, F32, U32, IdsIn, PlanDesc, RunDesc, Shape
+from ._library import (DataError, NumericError, OutOfMemoryError, VktrainError, check, error_of,
+                       lib)
 from ._ops import OPS, WRITES, shape as c_shape
 from ._trace import reach, text_of, uses_step
 
 _runs = itertools.count()
-_IDS = DTYPES[U32]
+_start = lib.vkt_run_start
+_wait = lib.vkt_ticket_wait
 _most = np.maximum.reduce  # a.max() without its detours
-_UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _STEP_BYTES = lib.vkt_step_block_bytes()
 N_SCALARS = 8
 PRECISIONS = {None: None, "fp32": None, "bf16": BF16, "fp16": F16}
@@ -63,7 +64,6 @@ class Program(_device.Owned):
         self.own(g)
         self.memories, self.handles, self.bound, self.numbers = [], {}, [], []
         self.inputs = [n for n in nodes if n.op in ("input", "constant")]
-        self.limits = [n.limit for n in self.inputs]
         self.label = label
         try:
             if precision is not None:
@@ -102,8 +102,10 @@ class Program(_device.Owned):
         self.memories += self.up + self.down
         at = {n.seq: p for n, p in zip(self.inputs, places)}
         at.update(sorts)
-        self.orders = [(at[n.inputs[0][0].seq], n.shapes[0][0], n.attrs[0], *sorts[n.seq])
-                       for n in nodes if n.op == "order"]
+        orders = {}  # of an input: how many ids there are, and where the two arrays go
+        for n in nodes:
+            if n.op == "order":
+                orders.setdefault(n.inputs[0][0].seq, []).append((n.attrs[0], *sorts[n.seq]))
         self.step_at = step_at
         if step_at is not None:
             self._bind(lib.vkt_step(g), self.up, step_at)
@@ -126,12 +128,49 @@ class Program(_device.Owned):
             self._bind(scalars, self.down, scalars_at)
         if recompute:
             lib.vkt_graph_recompute(g)
-        self.in_views = [[m.view(p, n.shapes[0], DTYPES[n.dtypes[0]])
-                          for n, p in zip(self.inputs, places)] for m in self.up]
+        self._runs(places, orders)
         self.out_views = [[m.view(o, p[0].shapes[p[1]], DTYPES[p[0].dtypes[p[1]]])
                            for p, o in zip(outputs, outs)] for m in self.down]
         self.scalars = [None if scalars_at is None else
                         m.view(scalars_at, (N_SCALARS,), DTYPES[F32]) for m in self.down]
+
+    def _runs(self, places, orders):
+        """What a slot's run is given: views of mapped memory, and of whole numbers arrays of the
+        host's, which vkt_run_start looks at and copies."""
+        self.in_views, self.ids, self.runs = [], [], []
+        self.is_ids = [n.dtypes[0] == U32 for n in self.inputs]
+        self.whole = [(k, order) for k, n in enumerate(self.inputs) if self.is_ids[k]
+                      for order in orders.get(n.seq, [None])]
+        for slot, m in enumerate(self.up):
+            views = [np.zeros(n.shapes[0], np.uint32) if is_ids else
+                     m.view(p, n.shapes[0], DTYPES[n.dtypes[0]])
+                     for n, p, is_ids in zip(self.inputs, places, self.is_ids)]
+            ids = (IdsIn * len(self.whole))()
+            for one, (k, order) in zip(ids, self.whole):
+                setattr(one, "from", views[k].ctypes.data)
+                one.to, one.n = m.host + places[k], views[k].size
+                if order is not None:
+                    one.n_vocab = order[0]
+                    one.order, one.segments = m.host + order[1], m.host + order[2]
+            run = RunDesc(g=self.handle, ids=ids, n_ids=len(ids), slot=slot)
+            if self.step_at is not None:
+                run.step_block = m.host + self.step_at
+            if self.optimizer is not None:
+                run.optim = self.optimizer.handle
+            self.in_views.append(views)
+            self.ids.append(ids)
+            self.runs.append((run, byref(run)))
+        self.set_limits([n.limit for n in self.inputs])
+
+    def set_limits(self, limits, signed=()):
+        """What whole numbers of each input have to be below; signed: inputs of which they may be
+        negative."""
+        self.limits = limits
+        for ids in self.ids:
+            for one, (k, _) in zip(ids, self.whole):
+                limit = limits[k]
+                one.below = (2**31 if k in signed else 2**32) if limit is None else limit[0]
+                one.ignored = 0 if limit is None or limit[3] is None else limit[3] % 2**32
 
     def _bind(self, tensor, memories, offset):
         for slot, m in enumerate(memories):
@@ -198,29 +237,32 @@ class Program(_device.Owned):
 
     def start(self, slot, arrays):
         """Starts a run; arrays: of the inputs, in their order, None: as they were."""
-        for view, a, limit in zip(self.in_views[slot], arrays, self.limits):
+        for view, a, is_ids, limit in zip(self.in_views[slot], arrays, self.is_ids, self.limits):
             if a is not None:
+                if is_ids and a.itemsize == 8 and a.size and \
+                        _most(a.view(np.uint64), axis=None) >= (2**32 if limit is None else limit[0]):
+                    self._refuse(a, limit)  # one below 0 would be a large one
                 view[...] = a
-                if view.dtype == _IDS and a.size:
-                    self._look(a, limit)
-        for ids, count, n, order, segments in self.orders:
-            host = self.up[slot].host
-            lib.vkt_token_order(host + ids, count, n, host + order, host + segments)
-        if self.step_at is not None:
-            block = self.up[slot].host + self.step_at
-            if self.optimizer is not None:
-                self.optimizer._fill(block)
-            else:
-                lib.vkt_optim_fill_step(None, 0.0, next(_runs), _seed, block)
-        ticket = c_uint64()
-        check(lib.vkt_graph_submit(self.handle, slot, byref(ticket)))
-        return ticket.value
+        run, handed = self.runs[slot]
+        optimizer = self.optimizer
+        if optimizer is not None:
+            run.lr, run.step, run.seed = optimizer.rate(), optimizer.t, optimizer._seed()
+        elif self.step_at is not None:
+            run.step, run.seed = next(_runs), _seed
+        status = _start(handed)
+        if status:
+            error = error_of(status)
+            if run.refused < len(self.whole):
+                k = self.whole[run.refused][0]
+                self._refuse(self.in_views[slot][k] if arrays[k] is None else arrays[k],
+                             self.limits[k])
+            raise error
+        if optimizer is not None:
+            optimizer._stepped()
+        return run.ticket
 
-    def _look(self, a, limit):
-        """Raises if whole numbers are none that can be ids, or past what they are of."""
-        as_is = a.view(_UNSIGNED[a.dtype.itemsize]) if a.dtype.kind == "i" else a
-        if _most(as_is, axis=None) < (limit[0] if limit is not None else 2**32):
-            return  # one below 0 would be a large one
+    def _refuse(self, a, limit):
+        """Raises, as whole numbers are none that can be ids, or past what they are of."""
         if limit is not None and limit[3] is not None:  # labels that do not count
             a = a[a != limit[3]]
             if not a.size or (a.min() >= 0 and a.max() < limit[0]):
@@ -237,7 +279,9 @@ class Program(_device.Owned):
 
     def finish(self, slot, ticket):
         """Waits for a run, and says if its update was left out."""
-        check(lib.vkt_ticket_wait(_device.handle(), ticket))
+        status = _wait(_device._handle or _device.handle(), ticket)
+        if status:
+            raise error_of(status)
         if self.optimizer is not None:
             self.optimizer._report(self.scalars[slot], self.label)
 
@@ -270,7 +314,9 @@ _MOST_PROGRAMS = 64
 
 def numbers_of(constant):
     """The array of a node "constant": a result of a step function waits for it."""
-    return constant.data() if callable(constant.data) else constant.data
+    if callable(constant.data):  # by a method of the result's, which keeps this node
+        constant.data = constant.data()
+    return constant.data
 
 
 def _reads(n):
@@ -329,7 +375,7 @@ def _program(outputs, optimizer, grads, label):
             _cache.popitem(last=False)[1].close()
     else:
         _cache.move_to_end(key)
-        p.limits = [n.limit for n in nodes if n.op == "constant"]  # they are not in the key
+        p.set_limits([n.limit for n in nodes if n.op == "constant"])  # they are not in the key
     return p, [numbers_of(n) for n in nodes if n.op == "constant"]
 
 

@@ -75,7 +75,7 @@ class Tensor:
     def __init__(self, node, out=0, requires_grad=False):
         self._node, self._out = node, out
         self.requires_grad, self.grad = requires_grad, None
-        self._value = None  # an array, or what gives one
+        self._value = None  # an array
 
     # ---- what it is ----
 
@@ -142,15 +142,14 @@ class Tensor:
         if self._value is None:
             from . import _program
             _program.compute([self])
-        elif not isinstance(self._value, np.ndarray):
-            self._value = self._value()
         return self._value
 
     def item(self):
         """The one number in it."""
-        if self.size != 1:
+        a = self._numbers()
+        if a.size != 1:
             raise ValueError(f"a tensor of shape {list(self.shape)} is not one number")
-        return self._numbers().item()
+        return a.item()
 
     def tolist(self):
         return self.numpy().tolist()

@@ -22,7 +22,6 @@ from ._ops import shape as c_shape
 from ._tensor import Tensor, tensor
 
 _ALIGN = 256  # elements
-_fill_step = lib.vkt_optim_fill_step
 _SCHEDULES = {lib.vkt_schedule_name(i).decode(): i for i in range(9)}
 _FILTERS, _CONV = ((2, 3, 1, 0), (2, 1, 0)), 1  # of convolutions, as permutations of PyTorch's
 _RULES = {lib.vkt_optim_rule_name(i).decode(): i for i in range(13)}
@@ -83,6 +82,8 @@ def _checked(rule, **given):
 
 def _rate(lr):
     """A learning rate as a float; raises if it is none."""
+    if type(lr) is float and 0 <= lr < math.inf:
+        return lr
     if not isinstance(lr, numbers.Real):
         raise TypeError(f"lr is {lr!r}; it is a number, or a function of the step")
     if not 0 <= lr < math.inf:
@@ -226,8 +227,7 @@ class Optimizer(_device.Owned):
     def _seed(self):
         return (_program._seed + self._number * 0x9E3779B97F4A7C15) % 2**64
 
-    def _fill(self, block):
-        _fill_step(self.handle, self.rate(), self.t, self._seed(), block)
+    def _stepped(self):
         self.t += 1
         self._clock[0] = _trace.now()
 
