@@ -309,8 +309,8 @@ static uint64_t nodes_are_as_twins(uint64_t seed)
 }
 
 /* Of seed 42 the logarithm of a sum is near 0, beside the largest term, of seed 149 a norm is 0 and
- * has a gradient. Few, as each has kernels of
- * its own, which a CPU driver takes seconds to compile. */
+ * has a gradient. Few, as each has kernels of its own, which a CPU driver takes seconds to compile.
+ */
 static void nodes_are_their_twins(void **state)
 {
     (void)state;

@@ -165,7 +165,7 @@ static void reduce_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
                         (vkt_attr) { .map = { VKT_ND_SLOPE, VKT_FN_ABS, 0, 0 } });
         return;
     case VKT_REDUCE_NORM2:
-        /* Where the norm is 0 nothing is divided by it: not even what is left out is NaN. */
+        /* A norm of 0 divides nothing, so that no element is NaN, not even one that is left out. */
         count = vkt_where(g, y, y, vkt_fill(g, vkt_shape1(1), 1));
         d = vkt_where(g, y, vkt_binary(g, VKT_FN2_DIV, d, count), vkt_fill(g, vkt_shape1(1), 0));
         dx[0] = vkt_binary(g, VKT_FN2_MUL, x, d);
