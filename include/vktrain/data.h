@@ -218,6 +218,8 @@ typedef struct vkt_data_desc {
                               0; a loader gives their places (vkt_batch.documents). Windows and
                               targets are as without, so the target of a document's last token is
                               the next one's first. ARG: the source is one document */
+    bool lowercase;        /* csv with `text`, whose tokenizer is trained: capitals are as small
+                              letters, and a first word is as one within the text */
     vkt_packing packing;   /* text: what a window holds */
     vkt_too_long too_long; /* text: conversations of more than context + 1 tokens */
     bool skip_bad_lines;   /* JSON lines that can't be read are left out and counted; else the first

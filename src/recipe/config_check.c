@@ -83,6 +83,9 @@ static vkt_status check_text(const vkt_config *c, bool text)
     if (d->added_tokens && !text && (!d->text || !d->tokenizer))
         return vkt__config_refuse(c, "data.added_tokens",
                                   "only for text, and a column of data.text with a tokenizer");
+    if (d->lowercase && (!d->text || d->tokenizer))
+        return vkt__config_refuse(c, "data.lowercase",
+                                  "only for the tokenizer that is trained on data.text");
     const struct {
         bool given;
         const char *option;

@@ -143,6 +143,10 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
       "text: vocabulary size of the model. 0: the tokenizer's; data.text: 2000", NULL, NULL },
+    { "data.lowercase", VKT__OPT_BOOL, AT(data.lowercase), "false", 0, 1, "",
+      "csv: the tokenizer that is trained on data.text takes capitals as small letters, and the "
+      "first word as one within the text, so that a word has the same tokens everywhere",
+      NULL, NULL },
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
       "text: context length, tokens per example", NULL, NULL },
     { "data.document_mask", VKT__OPT_BOOL, AT(data.document_mask), "false", 0, 1, "",

@@ -256,7 +256,9 @@ static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt
     bool first = behind == VKT__BEHIND_NOTHING;
     if (t->spm) return vkt__spm_encode(t, text, n, first, behind == VKT__BEHIND_TEXT, out);
     if (t->words) return vkt__words_cut(t->words, text, n, first, encode_piece, &e);
+    if (t->normalizer && n) VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &composed));
     if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
+    changed |= t->normalizer && n;
     if (changed) {
         text = composed.data;
         n = composed.len;

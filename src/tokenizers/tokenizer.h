@@ -30,8 +30,9 @@ vkt_status vkt__tokenizer_encode_stretch(vkt_tokenizer *t, const char *text, siz
 /* What out's tokens from `first` on leave the next stretch behind. */
 vkt__behind vkt__tokenizer_behind(const vkt_tokenizer *t, const vkt_tokens *out, size_t first);
 /* vkt_tokenizer_train of texts [n] in memory, as whole documents each; fewer than n_vocab tokens
- * where no further pair occurs twice. */
+ * where no further pair occurs twice. lowercase: a word is the same tokens whatever its letters'
+ * case, and at a text's beginning as within it, where a space is before it. */
 vkt_status vkt__tokenizer_train_texts(const char *const *texts, size_t n_texts, uint32_t n_vocab,
-                                      vkt_tokenizer **out);
+                                      bool lowercase, vkt_tokenizer **out);
 
 #endif

@@ -242,11 +242,29 @@ fail:
     return st;
 }
 
-static vkt_status set_normalizer(vkt_tokenizer *t, const json_t *n)
+/* Whether one is looked for in the normalised text. */
+static bool any_normalized(const json_t *added)
 {
+    for (size_t i = 0; i < json_array_size(added); i++)
+        if (json_is_true(json_object_get(json_array_get(added, i), "normalized"))) return true;
+    return false;
+}
+
+vkt_status vkt__tokenizer_normalize(vkt_tokenizer *t, const json_t *file)
+{
+    const json_t *n = json_object_get(file, "normalizer");
     if (!n || json_is_null(n)) return VKT_OK;
     t->nfc = !strcmp(vkt__json_text(n, "type"), "NFC");
-    return t->nfc ? VKT_OK : unsupported(t, "normalizer", vkt__json_text(n, "type"));
+    if (t->nfc) return VKT_OK;
+    const char *wrong = vkt__normalizer_read(file, &t->arena, &t->normalizer);
+    if (wrong) return unsupported(t, "normalizer", wrong);
+    if (any_normalized(json_object_get(file, "added_tokens")))
+        return unsupported(t, "beside BPE's normalizer an added token with", "normalized");
+    char *text = json_dumps(n, JSON_COMPACT);
+    VKT_ASSERT(text);
+    t->rules = vkt__arena_strdup(&t->arena, text);
+    free(text);
+    return VKT_OK;
 }
 
 static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
@@ -257,14 +275,6 @@ static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
     for (size_t i = 0; i < VKT_COUNT(empty); i++)
         if (*vkt__json_text(model, empty[i])) return unsupported(t, "model with", empty[i]);
     return VKT_OK;
-}
-
-/* Whether one is looked for in the normalised text. */
-static bool any_normalized(const json_t *added)
-{
-    for (size_t i = 0; i < json_array_size(added); i++)
-        if (json_is_true(json_object_get(json_array_get(added, i), "normalized"))) return true;
-    return false;
 }
 
 static const char *keep(vkt_tokenizer *t, const char *text, size_t n)
@@ -486,7 +496,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
     VKT_TRY(vkt__tokenizer_from_vocabulary(vocab, json_object_get(o, "added_tokens"), chars, name,
                                            out));
     VKT_TRY(check_model(*out, model));
-    VKT_TRY(set_normalizer(*out, json_object_get(o, "normalizer")));
+    VKT_TRY(vkt__tokenizer_normalize(*out, o));
     if (!chars && pre && !json_is_null(pre)) VKT_TRY(add_pre_tokenizer(*out, pre, &byte_level));
     if (!byte_level) {
         st = unsupported(*out, "pre_tokenizer", "without ByteLevel");
@@ -590,7 +600,9 @@ static char *print(const vkt_tokenizer *t, bool kept)
         "{s:s, s:n, s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout", "unk_token",
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
         "ignore_merges", (int)t->whole_words, "vocab", vocab, "merges", merges);
-    json_t *normalizer = t->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
+    json_t *normalizer = t->nfc     ? json_pack("{s:s}", "type", "NFC")
+                         : t->rules ? json_loads(t->rules, 0, NULL)
+                                    : json_null();
     json_t *o = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0",
                           "truncation", "padding", "added_tokens", added, "normalizer", normalizer,
                           "pre_tokenizer", pre_tokenizer_json(t), "post_processor",

@@ -16,9 +16,13 @@ char *vkt__tokenizer_kept(const vkt_tokenizer *t);
  * around texts, as it does now. */
 bool vkt__tokenizer_kept_earlier(const char *kept);
 
+/* Reads the "normalizer" of a bpe's file, before the bpe is finished: NFC, or steps, which go into a
+ * file again. FORMAT: it is not supported. */
+struct json_t;
+vkt_status vkt__tokenizer_normalize(vkt_tokenizer *t, const struct json_t *file);
+
 /* A vocabulary of Hugging Face's shape: {token: id} with bytes as stand-ins (or characters), and a
  * list of added tokens, or NULL. The caller adds patterns, then merges. */
-struct json_t;
 vkt_status vkt__tokenizer_from_vocabulary(struct json_t *vocab, const struct json_t *added,
                                           bool chars, const char *name, vkt_tokenizer **out);
 /* The list's "left right" or ["left", "right"], then vkt__tokenizer_finish. */

@@ -47,14 +47,15 @@ struct vkt_tokenizer {
     bool spm;       /* a bpe of characters, as SentencePiece has it (tokenizer_spm.h) */
     bool spm_words; /* no token reaches from one word into the next */
     vkt__prefix prefix;
-    const char *json; /* spm, words: the file, which is written as it is */
+    const char *json;                   /* spm, words: the file, which is written as it is */
+    struct vkt__normalizer *normalizer; /* wordpiece, unigram; bpe: NULL if it has none but NFC */
     /* wordpiece, unigram */
-    struct vkt__normalizer *normalizer;
     struct vkt__words *words; /* NULL: of another kind */
     struct vkt__wordpiece *wordpiece;
     struct vkt__unigram *unigram;
-    const char *rules; /* what decides the tokens of a text but the vocabulary, as JSON */
-    bool nfc;          /* text is normalised before it is split */
+    /* What decides the tokens of a text but the vocabulary, as JSON; bpe: its normalizer. */
+    const char *rules;
+    bool nfc; /* text is normalised before it is split */
     /* chars: [n_points], rising */
     int32_t *point;
     uint32_t *point_id, n_points;

@@ -411,6 +411,19 @@ static void columns_of_sentences(void **state)
     free(less);
     json_decref(o);
     vkt_dataset_destroy(&ds);
+    /* Capitals are as small letters, and a first word is as one within the text, if asked for. */
+    for (int lower = 0; lower < 2; lower++) {
+        put_csv(text);
+        d = (vkt_data_desc) { .text = "what", .context = 8, .lowercase = lower, RAW };
+        ds = noted(text, d, "are longer than that: their ends are cut");
+        put_csv("what\nthe dog barks\nThe DOG barks\ndog\n\n");
+        REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+        memcpy(want, inputs(other, VKT_SPLIT_TEST, 0, 8), sizeof want);
+        assert_int_equal(!memcmp(inputs(other, VKT_SPLIT_TEST, 1, 8), want, sizeof want), lower);
+        assert_int_equal(inputs(other, VKT_SPLIT_TEST, 2, 8)[0] == want[1], lower);
+        vkt_dataset_destroy(&other);
+        vkt_dataset_destroy(&ds);
+    }
     put_csv(text);
     d = (vkt_data_desc) { .source = "csv", .path = CSV, .text = "y", .context = 8 };
     refuse(&d, VKT_E_ARG, "data.text must name one column", "neither the label");
@@ -422,6 +435,9 @@ static void columns_of_sentences(void **state)
     d.tokenizer = "chars";
     refuse(&d, VKT_E_ARG, "data.tokenizer: chars is not for data.text", "");
     d.tokenizer = "bytes";
+    d.lowercase = true;
+    refuse(&d, VKT_E_ARG, "data.lowercase: data.tokenizer says itself", "");
+    d.lowercase = false;
     d.vocab = 200;
     refuse(&d, VKT_E_ARG, "data.vocab: with data.text", "");
     d.vocab = 0;

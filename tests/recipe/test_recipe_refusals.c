@@ -26,6 +26,8 @@ static const struct {
     { MODEL "data: {source: digits, columns: [a]}\n", "data.columns: only for " },
     { MODEL "data: {source: digits, tokenizer: bytes}\n", "data.tokenizer: only for text" },
     { CSV(", added_tokens: [<a>]"), "data.added_tokens: only for text" },
+    { CSV(", lowercase: true"), "data.lowercase: only for the tokenizer that is trained" },
+    { CSV(", text: t, tokenizer: bytes, lowercase: true"), "data.lowercase: only for " },
     { CSV(", text: t, columns: [a]"), "data.columns: not with data.text" },
     { CSV(", text: t, embed: [a]"), "data.embed: not with data.text" },
     { CSV(", document_mask: true"), "data.document_mask: only for text" },

@@ -26,15 +26,16 @@ static vkt_status encode(vkt_tokenizer *k, const char *text, vkt_tokens *out)
 }
 
 /* On what is trained on alone: neither validation nor test decides what a token is. */
-static vkt_status train_tokenizer(const vkt_dataset *ds, const vkt__cells *t, uint32_t n_vocab,
-                                  vkt_tokenizer **out)
+static vkt_status train_tokenizer(const vkt_dataset *ds, const vkt_data_desc *desc,
+                                  const vkt__cells *t, vkt_tokenizer **out)
 {
     vkt_status st;
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
+    uint32_t n_vocab = desc->vocab ? desc->vocab : USUAL_VOCAB;
     const char **texts = NULL;
     VKT_TRY(vkt__alloc_large(n, sizeof *texts, "the sentences", &texts));
     for (uint64_t i = 0; i < n; i++) texts[i] = cell_of(t, ds->index[VKT_SPLIT_TRAIN][i]);
-    VKT_TRY(vkt__tokenizer_train_texts(texts, n, n_vocab, out));
+    VKT_TRY(vkt__tokenizer_train_texts(texts, n, n_vocab, desc->lowercase, out));
 fail:
     free(texts);
     return st;
@@ -43,8 +44,11 @@ fail:
 static vkt_status open_tokenizer(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__cells *t,
                                  vkt_tokenizer **out)
 {
-    if (!desc->tokenizer)
-        return train_tokenizer(ds, t, desc->vocab ? desc->vocab : USUAL_VOCAB, out);
+    if (!desc->tokenizer) return train_tokenizer(ds, desc, t, out);
+    if (desc->lowercase)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.lowercase: data.tokenizer says itself what it does with capitals: "
+                         "leave one of the two out");
     if (!strcmp(desc->tokenizer, "chars"))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.tokenizer: chars is not for data.text: take bytes, a file, or leave "

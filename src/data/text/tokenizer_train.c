@@ -7,7 +7,10 @@
 #include "data/text/document.h"
 #include "data/text/documents.h"
 #include "tokenizers/tokenizer.h"
+#include "tokenizers/json_field.h"
 #include "tokenizers/tokenizer_bpe.h"
+#include "tokenizers/tokenizer_json.h"
+#include "tokenizers/tokenizer_normal.h"
 #include "tokenizers/tokenizer_split.h"
 #include "tokenizers/vocabulary.h"
 
@@ -273,8 +276,9 @@ static void byte_order(uint32_t id[256], unsigned char byte[256])
         }
 }
 
+/* rules: a tokenizer.json with a normalizer; NULL: none. */
 static vkt_status build(const vkt__merge *merges, uint32_t n, const unsigned char byte[256],
-                        vkt_tokenizer **out)
+                        const json_t *rules, vkt_tokenizer **out)
 {
     vkt_status st;
     vkt__str bytes = { 0 };
@@ -290,6 +294,7 @@ static vkt_status build(const vkt__merge *merges, uint32_t n, const unsigned cha
     }
     VKT_TRY(vkt__tokenizer_set(*out, 256 + n, "<|endoftext|>", 13));
     VKT_TRY(vkt__tokenizer_add(*out, 256 + n, true));
+    if (rules) VKT_TRY(vkt__tokenizer_normalize(*out, rules));
     vkt__tokenizer_pattern(*out, vkt__pattern_gpt2);
     VKT_TRY(vkt__tokenizer_finish(*out, merges, n));
 fail:
@@ -298,7 +303,8 @@ fail:
 }
 
 /* The words are counted; *n: how many merges there are, up to `most`. */
-static vkt_status merge_words(words *ws, uint32_t most, uint32_t *n, vkt_tokenizer **out)
+static vkt_status merge_words(words *ws, uint32_t most, const json_t *rules, uint32_t *n,
+                              vkt_tokenizer **out)
 {
     vkt_status st;
     vkt__merge *merges = NULL;
@@ -314,7 +320,7 @@ static vkt_status merge_words(words *ws, uint32_t most, uint32_t *n, vkt_tokeniz
     }
     VKT_TRY(vkt__alloc_large(most + 1, sizeof *merges, "the merges", &merges));
     VKT_TRY(find_merges(ws, most, merges, n));
-    VKT_TRY(build(merges, *n, byte, out));
+    VKT_TRY(build(merges, *n, byte, rules, out));
 fail:
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
     free(merges);
@@ -350,7 +356,7 @@ vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_
     VKT_TRY(start_words(n_vocab, &ws));
     VKT_TRY(vkt__documents_read(&(vkt__source) { .path = paths, .n_paths = n_paths }, NULL,
                                 count_document, &ws));
-    VKT_TRY(merge_words(&ws, n_vocab - 257, &n, out));
+    VKT_TRY(merge_words(&ws, n_vocab - 257, NULL, &n, out));
     if (n < n_vocab - 257)
         vkt_log(VKT_LOG_WARN, "data",
                 "the text gives a vocabulary of %u tokens, not %u: no further pair of tokens "
@@ -361,18 +367,43 @@ fail:
     return st;
 }
 
+/* What a tokenizer.json says of it. */
+static const char lowercase_json[] =
+    "{\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"Lowercase\"}, "
+    "{\"type\": \"Prepend\", \"prepend\": \" \"}]}}";
+
+static vkt_status count_lowercase(const vkt__normalizer *z, const char *text, vkt__str *lower,
+                                  words *ws)
+{
+    lower->len = 0;
+    if (!*text) return VKT_OK;
+    vkt_status st = vkt__normalizer_apply(z, text, strlen(text), lower);
+    return st != VKT_OK
+               ? st
+               : vkt__split_text(&ws->splitter, 1, lower->data, lower->len, count_word, ws);
+}
+
 vkt_status vkt__tokenizer_train_texts(const char *const *texts, size_t n_texts, uint32_t n_vocab,
-                                      vkt_tokenizer **out)
+                                      bool lowercase, vkt_tokenizer **out)
 {
     vkt_status st;
     words ws = { 0 };
     uint32_t n;
+    vkt__str lower = { 0 };
+    vkt__normalizer *z = NULL;
+    json_t *file = lowercase ? json_loads(lowercase_json, 0, NULL) : NULL;
     *out = NULL;
     VKT_TRY(start_words(n_vocab, &ws));
+    if (file) VKT_ASSERT(!vkt__normalizer_read(file, &ws.arena, &z));
     for (size_t i = 0; i < n_texts; i++)
-        VKT_TRY(vkt__split_text(&ws.splitter, 1, texts[i], strlen(texts[i]), count_word, &ws));
-    VKT_TRY(merge_words(&ws, n_vocab - 257, &n, out));
+        if (z)
+            VKT_TRY(count_lowercase(z, texts[i], &lower, &ws));
+        else
+            VKT_TRY(vkt__split_text(&ws.splitter, 1, texts[i], strlen(texts[i]), count_word, &ws));
+    VKT_TRY(merge_words(&ws, n_vocab - 257, file, &n, out));
 fail:
+    vkt__str_finish(&lower);
+    json_decref(file);
     finish_words(&ws);
     return st;
 }

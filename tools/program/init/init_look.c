@@ -59,6 +59,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.text = d->text;
     if (d->text) c->data.context = d->context;
     if (d->text) c->data.vocab = d->vocab;
+    c->data.lowercase = d->text && d->vocab;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     if (d->skewed) c->data.target = VKT_TARGET_LOG;
     c->data.tokenizer = d->tokenizer;
