@@ -53,7 +53,7 @@ for i in range(200):
     price = "" if i == 7 else "{:,.2f}".format(v).translate(str.maketrans(",.", ".,")) + " €"
     print("%d;%s;%02d.11.2026;%s;%s" % (i + 1, price, 1 + i % 28, "rot" if i % 3 else "NA", "ja" if v > 2000 else "nein"))' >preise.csv
 "$program" init preise.csv >log 2>&1 && grep -q "label: 'kind' (the last column; --label takes another)" log &&
-    grep -q "column 'column 0' is left out: it counts the rows" log &&
+    grep -q "column 0, which has no name, is left out: it counts the rows" log &&
     grep -q "column 'preis': numbers as '.*€', read as 1.234,5: .*; 1 of 200 cells are blank: the mean stands there" log &&
     grep -q "column 'tag': dates or times as '01.11.2026', read as day.month.year" log &&
     grep -q "column 'farbe': 67 of 200 cells are blank: a category of their own" log &&

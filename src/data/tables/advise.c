@@ -234,10 +234,10 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     }
     for (size_t c = 0; c < csv->n_columns; c++) {
         if (a->is_label[c]) continue;
+        bool named = header && *vkt__csv_cell(csv, 0, c);
         const char *it = handle(csv, header, c, &a->arena),
-                   *name = header && *vkt__csv_cell(csv, 0, c)
-                               ? vkt__csv_cell(csv, 0, c)
-                               : vkt__arena_printf(&a->arena, "column %zu", c),
+                   *name = named ? vkt__csv_cell(csv, 0, c)
+                                 : vkt__arena_printf(&a->arena, "column %zu", c),
                    *why = vkt__look_useless(&looks[c], name, &a->arena);
         a->out.blanks |= !why && looks[c].n_blank > 0;
         if (!why && looks[c].form == VKT__FORM_TEXT && looks[c].n_distinct >= EMBED_FROM) {
@@ -246,8 +246,11 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
         }
         if (!why) continue;
         vkt__str_printf(&ignore, "%s%s", ignore.len ? ", " : "", it);
+        const char *who = named    ? vkt__arena_printf(&a->arena, "column '%s'", vkt__show(name).s)
+                          : header ? vkt__arena_printf(&a->arena, "%s, which has no name,", name)
+                                   : name;
         notes[a->out.n_notes++] =
-            vkt__arena_printf(&a->arena, "column '%s' is left out: %s%s", vkt__show(name).s, why,
+            vkt__arena_printf(&a->arena, "%s is left out: %s%s", who, why,
                               a->out.sentences && strcmp(it, a->out.sentences) == 0
                                   ? "; --set data.text takes it, alone, as sentences"
                                   : "");
