@@ -49,16 +49,15 @@ typedef struct plan {
     size_t result;                /* trial to be used */
 } plan;
 
-static double spent(const vkt_study *s)
-{
-    double sum = 0;
-    for (size_t i = 0; i < s->n_trials; i++) sum += s->trials[i].seconds;
-    return sum / (double)VKT_MAX(s->priv->desc->n_devices, 1);
-}
-
 static double cost(const plan *p, uint64_t steps)
 {
     return p->start + p->step * (double)steps;
+}
+
+/* What a trial of a stage adds to the time that is spent. */
+static double each(const plan *p)
+{
+    return cost(p, p->steps) / (double)VKT_MAX(p->s->priv->desc->n_devices, 1);
 }
 
 /* Steps of a trial that takes so long. */
@@ -68,8 +67,11 @@ static double affords(const plan *p, double seconds)
 }
 
 /* The settings, then the length that all trials of a stage have. */
-static vkt__trial_spec spec(vkt_study *s, const char *group, const settings *of, uint64_t steps)
+static vkt__trial_spec spec(const plan *p, const char *group, const settings *of, uint64_t steps)
 {
+    vkt_study *s = p->s;
+    /* None but the last takes the time of the last, and that ends with the time. */
+    double until = p->budget * (strcmp(group, "final") ? SEEDS_UNTIL : 1);
     const char **set = vkt__arena_alloc(&s->priv->arena, (of->n + 3) * sizeof *set);
     /* The time of a step is read from those that follow no evaluation, so there must be some: all
      * but where the recipe evaluates after each step, see measure(). */
@@ -78,7 +80,7 @@ static vkt__trial_spec spec(vkt_study *s, const char *group, const settings *of,
     if (of->n) memcpy(set, of->set, of->n * sizeof *set);
     set[of->n] = vkt__study_text(s, "train.steps=%llu", (unsigned long long)steps);
     set[of->n + 1] = vkt__study_text(s, "eval.every=%llu", (unsigned long long)VKT_MAX(every, 1));
-    return (vkt__trial_spec) { .group = group, .set = set, .n_set = of->n + 2 };
+    return (vkt__trial_spec) { .group = group, .set = set, .n_set = of->n + 2, .until = until };
 }
 
 static settings with(vkt_study *s, const settings *of, const char *more)
@@ -105,7 +107,7 @@ static void row(plan *p, const char *stage, size_t first, double began, size_t b
         vkt__str_printf(&set, "%s%s", i ? " " : "", t->set[i]);
     vkt__study_cell(s, "%s", stage);
     vkt__study_cell(s, "%zu", s->n_trials - first);
-    vkt__study_cell(s, "%.1f", spent(s) - began);
+    vkt__study_cell(s, "%.1f", vkt__study_spent(s) - began);
     vkt__study_cell(s, "%s", t->name);
     vkt__study_cell_number(s, t->best);
     vkt__study_cell_number(s, z.metric == s->metric ? vkt__rounded("%.2g", z.error) : NAN);
@@ -149,13 +151,14 @@ static vkt_status look(plan *p)
     const vkt_study_trial *t;
     uint64_t few = VKT_MIN(p->full, 50);
     size_t first = s->n_trials;
-    vkt__trial_spec one = spec(s, "first", &none, few);
+    vkt__trial_spec one = spec(p, "first", &none, few);
+    one.until = 0; /* without it nothing is known */
     VKT_TRY(vkt__study_trial(s, &one, &t));
     if (s->priv->desc->dry_run) goto fail;
     measure(p, first);
     uint64_t steps = (uint64_t)fmin(affords(p, LOOK_SHARE * p->budget), (double)p->full);
     if (steps > 2 * few && done(t)) {
-        one = spec(s, "first", &none, steps);
+        one = spec(p, "first", &none, steps);
         VKT_TRY(vkt__study_trial(s, &one, &t));
         measure(p, first + 1); /* the first one may have compiled its kernels */
     } else {
@@ -172,7 +175,8 @@ static vkt_status look(plan *p)
         p->first_look = first;
     if (!done(t)) {
         vkt__study_advise(s, "1. first look: the recipe as it is fails in %llu steps: %s",
-                          (unsigned long long)steps, t->why ? t->why : "no result");
+                          (unsigned long long)steps,
+                          t->why ? t->why : "the time was over before its first evaluation");
         goto fail;
     }
     row(p, "first look", first, 0, p->first_look);
@@ -197,11 +201,11 @@ typedef struct rates {
 static vkt_status try_rates(plan *p, rates *r, const double *lr, size_t n)
 {
     vkt_study *s = p->s;
-    vkt__trial_spec specs[8];
+    vkt__trial_spec specs[8] = { 0 };
     size_t first;
     for (size_t i = 0; i < n; i++) {
         const char *set = vkt__study_value(s, "optim.lr", lr[i]);
-        specs[i] = spec(s, "sweep", &(settings) { &set, 1 }, p->steps);
+        specs[i] = spec(p, "sweep", &(settings) { &set, 1 }, p->steps);
     }
     vkt_status st = vkt__study_trials(s, specs, n, &first);
     for (size_t i = 0; i < n && r->n < VKT_COUNT(r->lr); i++, r->n++) {
@@ -241,13 +245,24 @@ static vkt_status find_rate(plan *p)
     vkt_status st = VKT_OK;
     rates r = { .n = 0 };
     size_t first = s->n_trials, best = 0, more = 0;
-    double own = s->priv->base->schedule.lr, began = spent(s), until = RATES_UNTIL * p->budget;
+    double own = s->priv->base->schedule.lr, began = vkt__study_spent(s),
+           until = RATES_UNTIL * p->budget;
     const double around[] = { own / 10, own / 3, own, own * 3, own * 10 };
-    VKT_TRY(try_rates(p, &r, around, VKT_COUNT(around)));
+    size_t n = VKT_COUNT(around); /* an odd number, those in the middle */
+    /* The rate tells most: three of them may take the time of the next stage. */
+    while (n > 3 && began + (double)n * each(p) > until) n -= 2;
+    if (began + (double)n * each(p) > SEARCH_UNTIL * p->budget) n = 1;
+    if (n == 1 && done(&s->trials[p->first_look])) { /* which has that rate */
+        p->lr = own;
+        p->at_lr = p->first_look;
+        vkt__study_advise(s, "2. learning rate: there was no time to try any but the recipe's");
+        goto fail;
+    }
+    VKT_TRY(try_rates(p, &r, around + (VKT_COUNT(around) - n) / 2, n));
     if (s->priv->desc->dry_run) goto fail;
     measure(p, first);
     best = best_rate(s, &r);
-    for (; more < EXTENSIONS && spent(s) < until; more++, best = best_rate(s, &r)) {
+    for (; more < EXTENSIONS && vkt__study_spent(s) < until; more++, best = best_rate(s, &r)) {
         bool none = best == r.n, upper = !none && is_end(&r, best, true);
         if (!none && !upper && !is_end(&r, best, false)) break;
         double next = upper ? r.lr[best] * 3 : INFINITY;
@@ -262,7 +277,7 @@ static vkt_status find_rate(plan *p)
                        r.n, t->why ? t->why : "nothing");
         goto fail;
     }
-    if (spent(s) + 2 * cost(p, p->steps) < until) {
+    if (vkt__study_spent(s) + 2 * each(p) < until) {
         const double between[] = { r.lr[best] / sqrt(3), r.lr[best] * sqrt(3) };
         VKT_TRY(try_rates(p, &r, between, VKT_COUNT(between)));
         best = best_rate(s, &r);
@@ -348,15 +363,15 @@ static vkt_status search(plan *p)
     vkt_status st = VKT_OK;
     size_t first = s->n_trials, n = 0, order[MOST_CANDIDATES], pruned = 0,
            wave = VKT_MIN(VKT_MAX(s->priv->desc->n_devices, 1), 8), at;
-    double began = spent(s), until = SEARCH_UNTIL * p->budget;
+    double began = vkt__study_spent(s), until = SEARCH_UNTIL * p->budget;
     vkt__trial_spec specs[8];
     settings of[MOST_CANDIDATES];
     of[0] = candidate(p, 0); /* which the sweep of rates has tried */
     order[n++] = p->at_lr;
-    while (n + wave <= MOST_CANDIDATES && (n < 3 || spent(s) + 0.6 * cost(p, p->steps) < until)) {
+    while (n + wave <= MOST_CANDIDATES && vkt__study_spent(s) + 0.6 * cost(p, p->steps) < until) {
         for (size_t i = 0; i < wave; i++) {
             of[n + i] = candidate(p, n + i);
-            specs[i] = spec(s, "search", &of[n + i], p->steps);
+            specs[i] = spec(p, "search", &of[n + i], p->steps);
             specs[i].prune = true;
         }
         VKT_TRY(vkt__study_trials(s, specs, wave, &at));
@@ -371,6 +386,13 @@ static vkt_status search(plan *p)
         p->finalist[p->n_finalists++] = of[trial == p->at_lr ? 0 : trial - first + 1];
     }
     if (!p->n_finalists) p->finalist[p->n_finalists++] = candidate(p, 0);
+    p->best_seed = order[0]; /* until there are seeds */
+    p->median = p->recipe_median = NAN;
+    p->late = (double)s->trials[order[0]].best_step > LATE_BEST * (double)s->trials[order[0]].steps;
+    if (n == 1) {
+        vkt__study_advise(s, "3. width and regularisation: there was no time for a candidate");
+        goto fail;
+    }
     row(p, "width and regularisation", first, began, order[0]);
     vkt__study_advise(s,
                       "3. width and regularisation: %zu candidates around that rate (weight decay, "
@@ -390,10 +412,16 @@ static vkt_status seeds(plan *p)
 {
     vkt_study *s = p->s;
     vkt_status st = VKT_OK;
-    double began = spent(s), left = SEEDS_UNTIL * p->budget - began, each = cost(p, p->steps);
+    double began = vkt__study_spent(s), left = SEEDS_UNTIL * p->budget - began;
     size_t first = s->n_trials, n = s->priv->desc->repeats, at, best = SIZE_MAX;
-    while (p->n_finalists > 1 && (double)((p->n_finalists + 1) * n) * each > left) p->n_finalists--;
-    while (n > 1 && (double)((p->n_finalists + 1) * n) * each > left) n--;
+    while (p->n_finalists > 1 && (double)((p->n_finalists + 1) * n) * each(p) > left)
+        p->n_finalists--;
+    while (n > 0 && (double)((p->n_finalists + 1) * n) * each(p) > left) n--;
+    if (!n) {
+        vkt__study_advise(s, "4. fresh seeds: there was no time for them, so that chance may have "
+                             "chosen among the candidates");
+        return VKT_OK;
+    }
     size_t k = p->n_finalists + 1, n_late = 0;
     p->finalist[p->n_finalists] = (settings) { 0 };
     vkt__trial_spec *specs = vkt__alloc((k * n + 1) * sizeof *specs);
@@ -402,7 +430,7 @@ static vkt_status seeds(plan *p)
         uint64_t seed = s->priv->base->seed + 101 + i % n;
         settings of =
             with(s, &p->finalist[i / n], vkt__study_text(s, "seed=%llu", (unsigned long long)seed));
-        specs[i] = spec(s, i / n < p->n_finalists ? "candidate" : "recipe", &of, p->steps);
+        specs[i] = spec(p, i / n < p->n_finalists ? "candidate" : "recipe", &of, p->steps);
     }
     VKT_TRY(vkt__study_trials(s, specs, k * n, &at));
     p->winner = p->n_finalists;
@@ -451,16 +479,24 @@ static vkt_status train_longer(plan *p)
     vkt_study *s = p->s;
     vkt_status st = VKT_OK;
     size_t first = s->n_trials;
-    double began = spent(s), most = affords(p, p->budget - began), now = (double)p->steps;
+    double began = vkt__study_spent(s), most = affords(p, p->budget - began),
+           now = (double)p->steps;
     double longer = p->late ? fmax(fmin(LONGER * now, 4 * (double)p->full), (double)p->wanted)
                             : (double)p->wanted;
-    uint64_t steps = (uint64_t)fmax(fmin(longer, most), now);
+    uint64_t steps = (uint64_t)fmin(longer, most);
     bool is_longer = steps > p->steps;
-    const vkt_study_trial *t;
-    vkt__trial_spec one = spec(s, "final", &p->finalist[p->winner], steps);
+    const vkt_study_trial *t, *looked = &s->trials[p->first_look];
+    if (most < now) {
+        p->result = p->best_seed;
+        if (done(looked) && !vkt__study_better(s, s->trials[p->result].best, looked->best))
+            p->result = p->first_look;
+        vkt__study_advise(s, "5. longer run: there was no time for one as long as the trials");
+        goto fail;
+    }
+    vkt__trial_spec one = spec(p, "final", &p->finalist[p->winner], steps);
     one.baseline = true;
     VKT_TRY(vkt__study_trial(s, &one, &t));
-    const vkt_study_trial *looked = &s->trials[p->first_look];
+    looked = &s->trials[p->first_look]; /* they have moved */
     bool good = done(t) && !vkt__study_better(s, p->median, t->best);
     p->result = good ? s->n_trials - 1 : p->best_seed;
     bool first_best = done(looked) && vkt__study_better(s, looked->best, s->trials[p->result].best);
@@ -494,7 +530,7 @@ static void conclude(plan *p)
     vkt_study *s = p->s;
     const vkt_study_trial *t = &s->trials[p->result];
     vkt__noise z = vkt__study_noise(s, t);
-    double used = spent(s);
+    double used = vkt__study_spent(s);
     const settings none = { 0 };
     const settings *won = p->result == p->first_look ? &none : &p->finalist[p->winner];
     vkt__str set = { 0 };
@@ -506,9 +542,8 @@ static void conclude(plan *p)
     s->command = vkt__study_command(s, t->set, t->n_set);
     vkt__study_advise(s,
                       used > p->budget
-                          ? "%zu trials took %.0f s, more than the %.0f s asked for: each stage "
-                            "has a least number of trials, and the last ones may take longer than "
-                            "those before"
+                          ? "%zu trials took %.0f s, more than the %.0f s asked for: a trial's "
+                            "start and its last evaluation are not cut short"
                           : "%zu trials took %.0f of %.0f s; it ends here since every stage is "
                             "done",
                       s->n_trials, used, p->budget);
@@ -516,14 +551,21 @@ static void conclude(plan *p)
                             ? vkt__study_text(s, " (standard error %.2g)", z.error)
                             : "";
     double gain = s->metric_sign * (p->median - p->recipe_median);
-    vkt__study_advise(s,
-                      "use the run %s: %s %.4g on validation%s, with %s; on fresh seeds in equal "
-                      "steps the recipe as it is has %.4g, the best candidate %.4g%s",
-                      s->best_run, s->metric, t->best, error,
-                      set.len ? set.data : "the recipe's own settings", p->recipe_median, p->median,
-                      won->n && !isnan(z.error) && z.metric == s->metric && gain < z.error
-                          ? ": less than the standard error apart"
-                          : "");
+    vkt__str seeds = { 0 };
+    if (isnan(p->median))
+        vkt__str_printf(&seeds, "no fresh seeds were tried, so that part of it may be luck");
+    else
+        vkt__str_printf(&seeds,
+                        "on fresh seeds in equal steps the recipe as it is has %.4g, the best "
+                        "candidate %.4g%s",
+                        p->recipe_median, p->median,
+                        won->n && !isnan(z.error) && z.metric == s->metric && gain < z.error
+                            ? ": less than the standard error apart"
+                            : "");
+    vkt__study_advise(s, "use the run %s: %s %.4g on validation%s, with %s; %s", s->best_run,
+                      s->metric, t->best, error, set.len ? set.data : "the recipe's own settings",
+                      seeds.data);
+    vkt__str_finish(&seeds);
     answer_first(s);
     vkt__str_finish(&set);
 }

@@ -62,7 +62,10 @@ typedef struct vkt__trial_spec {
     bool prune;        /* may end at a rung: study_prune.c */
     bool no_test;      /* its end does not look at the test set */
     bool baseline;     /* has the linear baseline beside it, as a run of its own */
+    double until; /* seconds that the study may have spent when it ends, after any step; 0: any */
 } vkt__trial_spec;
+/* Seconds of all trials, on a device: the sum of their times by the number of devices. */
+double vkt__study_spent(const vkt_study *s);
 /* The configuration of a trial: recipe, the study's settings, the trial's. */
 vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t n_set,
                              vkt_config **out);

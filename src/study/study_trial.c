@@ -84,6 +84,7 @@ typedef struct job {
     uint64_t rung[VKT_STUDY_RUNGS];
     size_t n_rungs;
     double best;
+    double began, seconds; /* INFINITY: it may take any time */
     bool stopped, pruned;
     uint64_t energy_from; /* step after which the energy is counted; 0: not yet */
     double step_j;
@@ -119,6 +120,7 @@ static void on_progress(void *user, const vkt_progress *p)
     double target = j->s->priv->desc->target, value = p->eval_metric;
     if (atomic_load(&j->p->stop)) vkt_train_stop();
     watch_energy(j, p);
+    if (vkt__now() - j->began > j->seconds && p->step < p->total) j->stopped = true;
     if (!p->evaluated || j->stopped) return;
     if (vkt__study_better(j->s, value, j->best)) j->best = value;
     if (j->n_rungs) {
@@ -149,6 +151,13 @@ static const char *last_failure(vkt_study *s, vkt_status st)
                              *vkt__last_failure() ? vkt__last_failure() : vkt_status_name(st));
 }
 
+double vkt__study_spent(const vkt_study *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n_trials; i++) sum += s->trials[i].seconds;
+    return sum / (double)VKT_MAX(s->priv->desc->n_devices, 1);
+}
+
 /* Under the lock, which it releases while the device is at work. */
 static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const vkt_config *c,
                             bool again, vkt_study_trial *t)
@@ -165,7 +174,14 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
               .trial = (size_t)(t - s->trials),
               .until_target = spec->until_target,
               .best = NAN,
+              .began = vkt__now(),
+              .seconds = spec->until > 0 ? spec->until - vkt__study_spent(s) : INFINITY,
               .step_j = NAN };
+    if (j.seconds <= 0) {
+        t->why = "no time was left for it";
+        t->state = VKT_TRIAL_INFEASIBLE;
+        return VKT_OK;
+    }
     if (spec->prune)
         j.n_rungs = vkt__prune_rungs(vkt_schedule_total(&c->schedule), c->eval_every, j.rung);
     vkt_train_desc d = { .run_dir = dir,
@@ -180,12 +196,11 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
                          .command = vkt__study_command(s, t->set, t->n_set) };
     if (w->device) d.gpu.device = w->device;
     unlock(w->p);
-    double began = vkt__now();
     vkt__log_hold(true);
     st = vkt_train(c, &d, &r);
     vkt__log_hold(false);
     lock(w->p);
-    t->seconds = vkt__now() - began;
+    t->seconds = vkt__now() - j.began;
     if (st == VKT_E_INTERRUPTED && j.stopped) st = VKT_OK;
     if (st == VKT_E_INTERRUPTED) return st;
     if (st == VKT_E_OOM_HOST && !again && is_outcome(s, st, true))

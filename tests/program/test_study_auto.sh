@@ -43,52 +43,116 @@ refused '--trials is for search, not auto' study auto t.yaml --trials 3
 "$program" study auto t.yaml --minutes 1 --dry-run >out 2>log || fail "the plan"
 grep -q '^6 trials, and as many more as fit into the time' out && [ "$(grep -c ' sweep ' out)" = 5 ] || fail "the plan: $(cat out)"
 
-# So little time that each stage has its least number of trials: 1 look, 5 rates, 2 candidates beside the best of them, 1 seed of two, 1 run.
-auto=(study auto t.yaml --minutes 0.001 --set seed=3 --study auto)
+# No time at all: one look, and what there was no time for.
+"$program" study auto t.yaml --minutes 0.001 --study none --quiet >out 2>log || fail "no time: exit $?"
+python3 - <<'P' >log 2>&1 || fail "no time"
+import json
+s = json.load(open("none/study.json"))
+assert [t["group"] for t in s["trials"]] == ["first"], s["trials"]
+assert s["best_run"] == "none/trial-0000" and s["advice"][0].startswith("use the run none/trial-0000"), s["advice"]
+assert "no fresh seeds were tried" in s["advice"][0] and sum("there was no time" in a for a in s["advice"]) == 4, s["advice"]
+P
+
+# Killed in the middle, a study goes on where it was; it keeps to its time, but for the end of one trial.
+minutes=1
+auto=(study auto t.yaml --minutes $minutes --set seed=3 --study auto)
 "$program" "${auto[@]}" --quiet >out 2>log &
 pid=$!
 for ((i = 0; i < 2400; i++)); do # a busy machine takes its time
-    [ ! -e auto/trial-0004/run.json ] || break
+    ! grep -q '"done"' auto/study.json 2>/dev/null || break
     sleep 0.05
 done
 kill -9 $pid 2>/dev/null || true
 wait $pid 2>/dev/null || true
-[ -e auto/trial-0004 ] && [ ! -e auto/trial-0010 ] || fail "not killed in the middle"
+grep -q '"done"' auto/study.json || fail "no trial ended before it was killed"
 cp auto/study.json killed.json
 refused 'was started with other options' study auto t.yaml --minutes 2 --set seed=3 --study auto --resume
 "$program" "${auto[@]}" --resume --quiet >out 2>log || fail "resuming: exit $?"
-python3 - <<'P' >log 2>&1 || fail "the stages"
+MINUTES=$minutes python3 - <<'P' >log 2>&1 || fail "the stages"
 import json, os
 old, s = json.load(open("killed.json")), json.load(open("auto/study.json"))
-groups = [t["group"] for t in s["trials"]]
+trials = s["trials"]
+groups = [t["group"] for t in trials]
 print(groups, s["advice"], s["rows"])
-assert groups == ["first"] + ["sweep"] * 5 + ["search"] * 2 + ["candidate", "recipe", "final"]
+seconds = [t["seconds"] for t in trials]
+assert sum(seconds) < 60 * float(os.environ["MINUTES"]) + max(seconds), seconds
+order = ["first", "sweep", "search", "candidate", "recipe", "final"]
+assert [order.index(g) for g in groups] == sorted(order.index(g) for g in groups), groups
 ended = [t for t in old["trials"] if t["state"] == "done"]
-assert len(ended) > 2 and ended == s["trials"][:len(ended)], "a finished trial was run again"
+assert ended and ended == trials[:len(ended)], "a finished trial was run again"
 assert [a[:2] for a in s["advice"] if a[0].isdigit() and a[1] == "."] == ["1.", "2.", "3.", "4.", "5."]
 assert s["advice"][0].startswith("use the run auto/trial-00") and s["best_run"] in s["advice"][0]
-rates = [float(t["set"][0].split("=")[1]) for t in s["trials"] if t["group"] == "sweep"]
-assert [round(r / 0.003, 2) for r in rates] == [0.1, 0.33, 1, 3, 10], rates
+rates = [round(float(t["set"][0].split("=")[1]) / 0.003, 2) for t in trials if t["group"] == "sweep"]
+assert rates[:3] == [0.33, 1, 3] or rates[:5] == [0.1, 0.33, 1, 3, 10] or not rates, rates
 # The recipe at the best rate is a candidate that has been tried: only the run to be used may repeat a trial.
-tried = [json.dumps(sorted(t["set"])) for t in s["trials"][:-1]]
+tried = [json.dumps(sorted(t["set"])) for t in trials if t["group"] in ("sweep", "search")]
 assert len(set(tried)) == len(tried), tried
-won = next(t for t in s["trials"] if t["name"] == s["rows"][2][3])
-assert s["trials"][8]["set"][:-3] == won["set"][:-2], won
-assert any(x.startswith("model.2.p=") for x in s["trials"][6]["set"]) and any(x.startswith("model.0.out=") for x in s["trials"][6]["set"])
-assert s["trials"][8]["set"][-3:] == s["trials"][9]["set"][-3:] and s["trials"][8]["set"][-3] == "seed=104"
-used = next(t for t in s["trials"] if t["name"] == os.path.basename(s["best_run"]))
+found = [t for t in trials if t["group"] == "search"]
+assert all(any(x.startswith(k) for x in t["set"]) for t in found for k in ("model.2.p=", "model.0.out=")), found
+new = {g: [t["set"][-3] for t in trials if t["group"] == g] for g in ("candidate", "recipe")}
+assert set(new["candidate"]) == set(new["recipe"]) and new["recipe"][:1] in ([], ["seed=104"]), new
+used = next(t for t in trials if t["name"] == os.path.basename(s["best_run"]))
 # Of 81 examples: (p (1 - p) / n)^(1/2), with two of each kind added to p.
 p = (used["best"] * 81 + 2) / 85
 assert f"(standard error {(p * (1 - p) / 81) ** .5:.2g})" in s["advice"][0], s["advice"][0]
-assert "baseline" in json.load(open("auto/trial-0010/run.json")) or s["trials"][-1]["name"] == "trial-0010"
+last = trials[-1]
+assert last["group"] != "final" or "baseline" in json.load(open(f"auto/{last['name']}/run.json")) or last["name"] not in s["best_run"]
 # What was tried is what the command trains: the study's settings, and no patience.
 assert "--set seed=3" in s["command"] and "--set train.patience=0" in s["command"], s["command"]
 P
+
 run=$(python3 -c 'import json; print(json.load(open("auto/study.json"))["best_run"])')
 for use in "eval $run" "export $run" "serve $run" "report auto"; do grep -q "^  vktrain $use" out || fail "next lacks '$use': $(cat out)"; done
 "$program" eval "$run" --split valid >out 2>log || fail "the run can't be used"
 "$program" report auto --no-png -o auto.html >out 2>log && grep -q 'fresh seeds' auto.html && grep -q 'width and regularisation' auto.html || fail "the report"
 "$program" runs . --studies >out 2>log && grep -q 'auto' out || fail "the table of studies"
+
+# The clock is what the trials say: one that claims an hour leaves no time for any other.
+cp -r auto hour
+python3 - <<'P'
+import json
+s = json.load(open("hour/study.json"))
+first = s["trials"][:2]
+first[-1]["seconds"] = 3600
+s["trials"] = first
+s["folder"] = "hour"
+json.dump(s, open("hour/study.json", "w"))
+P
+rm -rf hour/trial-000[2-9] hour/trial-00[1-9]?
+"$program" study auto t.yaml --minutes $minutes --set seed=3 --study hour --resume --quiet >out 2>log || fail "an hour: exit $?"
+python3 - <<'P' >log 2>&1 || fail "an hour"
+import json
+s = json.load(open("hour/study.json"))
+print(s["advice"], [(t["group"], t["state"], t["seconds"]) for t in s["trials"]])
+assert sum(t["seconds"] for t in s["trials"][2:]) == 0, "trials were begun when the time was over"
+assert any("more than the 60 s asked for" in a for a in s["advice"])
+P
+
+# A trial that takes longer than was thought is ended in time: the first look claims that steps are free.
+long=(study auto t.yaml --minutes 0.1 --set train.steps=2000000 --set eval.every=1000 --study long)
+"$program" "${long[@]}" --quiet >out 2>log &
+pid=$!
+for ((i = 0; i < 2400; i++)); do
+    ! grep -q '"done"' long/study.json 2>/dev/null || break
+    sleep 0.05
+done
+kill -9 $pid 2>/dev/null || true
+wait $pid 2>/dev/null || true
+python3 - <<'P'
+import json
+s = json.load(open("long/study.json"))
+s["trials"] = s["trials"][:1]
+s["trials"][0].update(seconds=0.01, step_ms=1e-7)
+json.dump(s, open("long/study.json", "w"))
+P
+rm -rf long/trial-000[1-9]
+"$program" "${long[@]}" --resume --quiet >out 2>log || fail "a long trial: exit $?"
+python3 - <<'P' >log 2>&1 || fail "a long trial"
+import json
+t = json.load(open("long/study.json"))["trials"]
+print([(x["group"], x["state"], x["steps"], x["seconds"]) for x in t])
+assert t[1]["group"] == "first" and t[1]["steps"] < 2000000 and t[1]["seconds"] < 60, t[1]
+P
 
 # ---- advice and commands carry the study's own settings
 "$program" study lr t.yaml --ramp --steps 50 --set optim.rule=momentum --study ramp --quiet >out 2>log || fail "a ramp: exit $?"
