@@ -108,6 +108,8 @@ printf 'says\n"We ate soup, and then cheese"\nthe hammer and a saw\n' >says.csv
 printf '{"says": "We ate soup, and then cheese"}\n{"says": "the hammer and a saw"}\n' >says.jsonl
 "$program" predict words says.csv --csv 2>log | cut -d, -f2- >whole
 "$program" predict words says.jsonl --csv 2>log | cut -d, -f2- | cmp - whole || fail "sentences as JSON lines"
+printf 'says\n"WE ATE SOUP, and then Cheese"\nThe HAMMER and a saw\n' >shout.csv
+grep -q '^  lowercase: true' said.yaml && "$program" predict words shout.csv --csv 2>log | cut -d, -f2- | cmp - whole || fail "capitals are other words"
 [ "$(sed 1d whole | cut -d, -f2 | tr '\n' ' ')" = "food tools " ] || { cat whole; fail "what sentences are about"; }
 refused 4 "column 'says' holds sentences, and ONNX has no place for their tokenizer" export words -o words.onnx
 refused 2 "data.embed: not with data.text" train said.yaml --set data.embed=id

@@ -302,7 +302,8 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
 }
 
 /* Sentences, and steps until nothing is gained. Few are soon learned by heart: their tokens' mean
- * says more of others than a transformer does (tools/results), held back in every way there is. */
+ * says more of others than a transformer does (tools/results), held back in every way there is, and
+ * is learned in less than fifteen passes. */
 static void write_sentences(FILE *f, const init_data *d, const char *name)
 {
     bool small = d->info.n[VKT_SPLIT_TRAIN] < 20000;
@@ -331,10 +332,11 @@ static void write_sentences(FILE *f, const init_data *d, const char *name)
                "  warmup: 0\n");
     init_write_run(f, d,
                    &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                                    .passes = 30,
-                                    .least = 800,
+                                    .passes = small ? 15 : 30,
+                                    .least = small ? 600 : 800,
                                     .most = 20000,
-                                    .patience = 20 });
+                                    .patience = small ? 15 : 20,
+                                    .evaluations = small ? 40 : 0 });
 }
 
 /* Digits and IDX files: the plainest model, which the README's guide measures and tunes. */
