@@ -16,8 +16,8 @@ char *vkt__tokenizer_kept(const vkt_tokenizer *t);
  * around texts, as it does now. */
 bool vkt__tokenizer_kept_earlier(const char *kept);
 
-/* Reads the "normalizer" of a bpe's file, before the bpe is finished: NFC, or steps, which go into a
- * file again. FORMAT: it is not supported. */
+/* Reads the "normalizer" of a bpe's file, before the bpe is finished: NFC, or steps, which go into
+ * a file again. FORMAT: it is not supported. */
 struct json_t;
 vkt_status vkt__tokenizer_normalize(vkt_tokenizer *t, const struct json_t *file);
 
