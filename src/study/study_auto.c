@@ -408,6 +408,22 @@ fail:
 
 /* ---- 4: fresh seeds ---- */
 
+/* Whether the time ended a trial before it had a result. */
+static bool was_cut(const vkt_study_trial *t)
+{
+    return t->state == VKT_TRIAL_INFEASIBLE ? t->why && !strcmp(t->why, VKT__NO_TIME)
+                                            : isnan(t->best);
+}
+
+/* Trials [k][n] from `at`: how many of the first seeds all candidates have a result of. */
+static size_t whole_seeds(const vkt_study *s, size_t at, size_t k, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < k; c++)
+            if (was_cut(&s->trials[at + c * n + i])) return i;
+    return n;
+}
+
 static vkt_status seeds(plan *p)
 {
     vkt_study *s = p->s;
@@ -433,17 +449,22 @@ static vkt_status seeds(plan *p)
         specs[i] = spec(p, i / n < p->n_finalists ? "candidate" : "recipe", &of, p->steps);
     }
     VKT_TRY(vkt__study_trials(s, specs, k * n, &at));
+    size_t whole = whole_seeds(s, at, k, n);
+    if (!whole) {
+        vkt__study_advise(s, "4. fresh seeds: the time ended before each candidate had one");
+        goto fail;
+    }
     p->winner = p->n_finalists;
     for (size_t c = k; c-- > 0;) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < whole; i++) {
             double v = s->trials[at + c * n + i].best;
             value[i] = isnan(v) ? -s->metric_sign * INFINITY : v;
         }
-        median[c] = vkt__median(value, n);
+        median[c] = vkt__median(value, whole);
         if (c == p->n_finalists || vkt__study_better(s, median[c], median[p->winner]))
             p->winner = c;
     }
-    for (size_t i = at + p->winner * n; i < at + (p->winner + 1) * n; i++) {
+    for (size_t i = at + p->winner * n; i < at + p->winner * n + whole; i++) {
         const vkt_study_trial *t = &s->trials[i];
         n_late += done(t) && (double)t->best_step > LATE_BEST * (double)t->steps;
         if (done(t) && (best == SIZE_MAX || vkt__study_better(s, t->best, s->trials[best].best)))
@@ -454,7 +475,7 @@ static vkt_status seeds(plan *p)
                        s->trials[at].why ? s->trials[at].why : "nothing");
         goto fail;
     }
-    p->late = 2 * n_late >= n;
+    p->late = 2 * n_late >= whole;
     p->best_seed = best;
     p->median = median[p->winner];
     p->recipe_median = median[p->n_finalists];
@@ -464,8 +485,8 @@ static vkt_status seeds(plan *p)
                       "%.4g%s",
                       p->winner == p->n_finalists ? "no candidate is better than the recipe"
                                                   : "the best candidate stays ahead",
-                      s->metric, p->median, n, n == 1 ? "" : "s", p->recipe_median,
-                      n < 3 ? "; so few show no difference" : "");
+                      s->metric, p->median, whole, whole == 1 ? "" : "s", p->recipe_median,
+                      whole < 3 ? "; so few show no difference" : "");
 fail:
     free(specs);
     free(value);

@@ -64,6 +64,8 @@ typedef struct vkt__trial_spec {
     bool baseline;     /* has the linear baseline beside it, as a run of its own */
     double until; /* seconds that the study may have spent when it ends, after any step; 0: any */
 } vkt__trial_spec;
+/* `why` of a trial that was not begun for that. */
+#define VKT__NO_TIME "no time was left for it"
 /* Seconds of all trials, on a device: the sum of their times by the number of devices. */
 double vkt__study_spent(const vkt_study *s);
 /* The configuration of a trial: recipe, the study's settings, the trial's. */

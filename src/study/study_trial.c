@@ -178,7 +178,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
               .seconds = spec->until > 0 ? spec->until - vkt__study_spent(s) : INFINITY,
               .step_j = NAN };
     if (j.seconds <= 0) {
-        t->why = "no time was left for it";
+        t->why = VKT__NO_TIME;
         t->state = VKT_TRIAL_INFEASIBLE;
         return VKT_OK;
     }

@@ -69,7 +69,7 @@ cp auto/study.json killed.json
 refused 'was started with other options' study auto t.yaml --minutes 2 --set seed=3 --study auto --resume
 "$program" "${auto[@]}" --resume --quiet >out 2>log || fail "resuming: exit $?"
 MINUTES=$minutes python3 - <<'P' >log 2>&1 || fail "the stages"
-import json, os
+import json, os, re
 old, s = json.load(open("killed.json")), json.load(open("auto/study.json"))
 trials = s["trials"]
 groups = [t["group"] for t in trials]
@@ -81,6 +81,7 @@ assert [order.index(g) for g in groups] == sorted(order.index(g) for g in groups
 ended = [t for t in old["trials"] if t["state"] == "done"]
 assert ended and ended == trials[:len(ended)], "a finished trial was run again"
 assert [a[:2] for a in s["advice"] if a[0].isdigit() and a[1] == "."] == ["1.", "2.", "3.", "4.", "5."]
+assert not any(re.search(r"\b(nan|inf)\b", a) for a in s["advice"]), s["advice"]
 assert s["advice"][0].startswith("use the run auto/trial-00") and s["best_run"] in s["advice"][0]
 rates = [round(float(t["set"][0].split("=")[1]) / 0.003, 2) for t in trials if t["group"] == "sweep"]
 assert rates[:3] == [0.33, 1, 3] or rates[:5] == [0.1, 0.33, 1, 3, 10] or not rates, rates
