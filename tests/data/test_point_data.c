@@ -266,21 +266,23 @@ static void a_picture_is_listed_once(void **state)
 
 /* ---- COCO ---- */
 
-static void put_figures(const char *name, const char *annotations, const char *skeleton)
+/* Of the pictures number first and the next. */
+static void put_figures(const char *name, int first, const char *annotations, const char *skeleton)
 {
     char text[4000];
-    snprintf(text, sizeof text,
-             "{\"images\":[{\"id\":1,\"file_name\":\"0.png\",\"width\":100,\"height\":80},"
-             "{\"id\":2,\"file_name\":\"1.png\",\"width\":100,\"height\":80}],\"annotations\":[%s],"
-             "\"categories\":[{\"id\":9,\"name\":\"dog\"},{\"id\":1,\"name\":\"person\","
-             "\"keypoints\":[\"nose\",\"left_eye\",\"right_eye\"],\"skeleton\":%s}]}",
-             annotations, skeleton);
+    snprintf(
+        text, sizeof text,
+        "{\"images\":[{\"id\":1,\"file_name\":\"%d.png\",\"width\":100,\"height\":80},"
+        "{\"id\":2,\"file_name\":\"%d.png\",\"width\":100,\"height\":80}],\"annotations\":[%s],"
+        "\"categories\":[{\"id\":9,\"name\":\"dog\"},{\"id\":1,\"name\":\"person\","
+        "\"keypoints\":[\"nose\",\"left_eye\",\"right_eye\"],\"skeleton\":%s}]}",
+        first, first + 1, annotations, skeleton);
     put_text(name, text);
 }
 
 static void put_coco(const char *annotations)
 {
-    put_figures(ROOT "/person_keypoints.json", annotations, "[]");
+    put_figures(ROOT "/person_keypoints.json", 0, annotations, "[]");
 }
 
 #define PERSON(id, image, box, points)                                                             \
@@ -378,7 +380,7 @@ static void limbs_of_coco(void **state)
     put_dots("1.png", 100, 80, dot, 1);
     vkt_log_set(hear, NULL, VKT_LOG_WARN);
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
-        put_figures(ROOT "/person_keypoints.json", people, cases[i].skeleton);
+        put_figures(ROOT "/person_keypoints.json", 0, people, cases[i].skeleton);
         n_said = 0;
         vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .size = "32", .valid_fraction = 0.5 });
         limbs_are(ds, cases[i].n, want);
@@ -386,8 +388,32 @@ static void limbs_of_coco(void **state)
         assert_int_equal(n_said, *cases[i].said != 0);
         if (n_said) assert_non_null(strstr(last_said, cases[i].said));
     }
+    /* Of several files the first skeleton is drawn; one without says nothing, another is said. */
+    static const struct {
+        const char *first, *second;
+        uint32_t n, n_said;
+    } files[] = { { "[[1,2],[3,1]]", "[]", 2, 0 },
+                  { "[]", "[[1,2],[3,1]]", 2, 0 },
+                  { "[[1,2],[3,1]]", "[[1,2],[3,1]]", 2, 0 },
+                  { "[[1,2],[3,1]]", "[[1,2]]", 2, 1 },
+                  { "[[7,7]]", "[[1,2],[3,1]]", 2, 1 } };
+    put_dots("2.png", 100, 80, dot, 1);
+    put_dots("3.png", 100, 80, dot, 1);
+    REQUIRE_OK(vkt__mkdirs(ROOT "/annotations"));
+    for (size_t i = 0; i < VKT_COUNT(files); i++) {
+        put_figures(ROOT "/annotations/person_keypoints_train.json", 0, people, files[i].first);
+        put_figures(ROOT "/annotations/person_keypoints_val.json", 2, people, files[i].second);
+        if (!i) assert_int_equal(remove(ROOT "/person_keypoints.json"), 0);
+        n_said = 0;
+        vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .size = "32" });
+        limbs_are(ds, files[i].n, want);
+        vkt_dataset_destroy(&ds);
+        assert_int_equal(n_said, files[i].n_said);
+    }
+    remove(ROOT "/annotations/person_keypoints_train.json");
+    remove(ROOT "/annotations/person_keypoints_val.json");
     /* The recipe's are drawn where it names some. */
-    put_figures(ROOT "/person_keypoints.json", people, "[[2,3]]");
+    put_figures(ROOT "/person_keypoints.json", 0, people, "[[2,3]]");
     vkt_dataset *ds =
         opened(&(vkt_data_desc) { POINTS, .size = "32", .limbs = "nose:left_eye, right_eye:nose" });
     limbs_are(ds, 2, want);

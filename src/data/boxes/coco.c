@@ -112,25 +112,23 @@ static bool take_limb(const json_t *pair, uint32_t n, uint32_t out[2])
     return json_array_size(pair) == 2 && out[0] != out[1];
 }
 
-/* The skeleton of the category with points, which is drawn and not learned: one that can't be used,
- * or is another than that of the files before, is said and stops nothing. */
-static void take_limbs(reading *r, const json_t *skeleton, bool first, vkt__mark_points *p)
+/* The skeleton of the category with points, the first of several files', is drawn and not learned:
+ * one that can't be used, and a second that differs, is said and stops nothing. */
+static void take_limbs(reading *r, const json_t *skeleton, vkt__mark_points *p)
 {
     size_t n = json_array_size(skeleton), i = 0;
     uint32_t(*limb)[2] =
         n && n <= VKT__LIMBS_MOST ? vkt__arena_alloc(r->arena, n * sizeof *limb) : NULL;
     while (limb && i < n && take_limb(json_array_get(skeleton, i), p->n, limb[i])) i++;
-    bool good = i == n,
-         same = n == p->n_limbs && !(n && good && memcmp(limb, p->limb, n * sizeof *limb));
-    if (!good)
+    if (i < n)
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s': skeleton[%zu] is no pair of its %u keypoints, counted from 1, or beyond the "
                 "first %d: no limbs of it are drawn; data.limbs can name them",
                 r->name, i, p->n, VKT__LIMBS_MOST);
-    else if (!first && !same)
+    else if (n && p->n_limbs && (n != p->n_limbs || memcmp(limb, p->limb, n * sizeof *limb) != 0))
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s' has another skeleton than the files before, whose limbs are drawn", r->name);
-    if (!first || !good) return;
+    if (i < n || p->n_limbs) return;
     p->limb = limb;
     p->n_limbs = (uint32_t)n;
 }
@@ -177,7 +175,7 @@ static vkt_status take_names(reading *r, vkt__marks *m)
         if (fresh) p->name[k] = vkt__arena_strdup(r->arena, word);
     }
     take_limbs(r, json_object_get(json_array_get(r->kinds, r->kind[r->with_points].at), "skeleton"),
-               fresh, p);
+               p);
     return VKT_OK;
 }
 

@@ -365,17 +365,19 @@ static void read_limbs(reader *r, const json_t *o, vkt__schema *s)
     const json_t *all = json_object_get(o, "limbs");
     size_t n = json_array_size(all);
     if (!all) return;
-    if (n > VKT__LIMBS_MOST) bad(r, "limbs", "fewer");
+    if (!json_is_array(all) || n > VKT__LIMBS_MOST) bad(r, "limbs", "a list, and not so long");
     s->limbs = vkt__arena_alloc(r->arena, (n + 1) * sizeof *s->limbs);
-    for (size_t i = 0; i < n && r->st == VKT_OK; i++)
+    for (size_t i = 0; i < n && r->st == VKT_OK; i++) {
+        const json_t *pair = json_array_get(all, i);
         for (size_t e = 0; e < 2; e++) {
-            const json_t *v = json_array_get(json_array_get(all, i), e);
+            const json_t *v = json_array_get(pair, e);
             json_int_t at = json_integer_value(v);
-            if (!json_is_integer(v) || at < 0 || at >= s->n_outputs)
+            if (!json_is_integer(v) || at < 0 || at >= s->n_outputs || json_array_size(pair) != 2)
                 bad(r, "limbs", "pairs of its points");
             else
                 s->limbs[i][e] = (uint32_t)at;
         }
+    }
     s->n_limbs = r->st == VKT_OK ? (uint32_t)n : 0;
 }
 

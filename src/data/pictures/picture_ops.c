@@ -185,7 +185,7 @@ void vkt__mark_line(uint8_t *rgb, uint32_t w, uint32_t h, const double from[2], 
            steps = ceil(fmax(fmax(fabs(dx), fabs(dy)), 1));
     uint8_t color[3];
     mark_color(k, color);
-    if (!(steps <= 4 * ((double)w + h))) return; /* also: no number */
+    if (!(fabs(dx) + fabs(dy) <= 4 * ((double)w + h))) return; /* also: no number */
     for (double i = 0; i <= steps; i++)
         blot(rgb, w, h, (int64_t)floor(from[0] + dx * i / steps),
              (int64_t)floor(from[1] + dy * i / steps), color);
