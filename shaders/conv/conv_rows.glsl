@@ -1,4 +1,4 @@
-/* What conv_rows and conv_dw_rows share; included after elems.glsl, with PAIRS, and conv.glsl. */
+/* What conv_rows, conv_dw_rows and Winograd's kernels share; included after elems.glsl, with PAIRS, and conv.glsl. */
 layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
 layout(constant_id = VKT_SPEC_ROWS) const uint R = 32;      /* rows of the tile; a multiple of G */
 layout(constant_id = VKT_SPEC_COLUMNS) const uint C = 4;       /* columns a lane; a multiple of CW */

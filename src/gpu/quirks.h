@@ -31,7 +31,7 @@
  *                  Source: measured.
  * SLOW_LOADS       Mesa 22's CPU driver. A load by address takes four times as long as on 25.0. Winograd's
  *                  convolutions, which load more for each product, are used for few output channels
- *                  there. Source: measured.
+ *                  there, and for filters' gradients. Source: measured.
  * TALL_TILES       Mesa 25.0's CPU driver with 16 lanes. Its compiler crashes on conv_rows tiles of
  *                  more than 64 rows. There are none. Source: measured.
  * CAST_ADDRESSES   SwiftShader. A kernel that casts one buffer reference to another ends the process

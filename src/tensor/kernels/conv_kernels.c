@@ -68,9 +68,10 @@ static bool is_wide_gradient(const vkt_caps *caps, const vkt__conv_geometry *q)
 }
 
 /* Winograd's tiles of 2 x 2 all used, and few channels: pixels are transformed again for each
- * vector of them. 16 and 64 were measured: 1.3 to 2.8 times as fast as rows, from 64 to 64 channels
- * on 16 lanes 1.1 (1.3 for filters' gradients); pixels of 64 channels 0.92 on Mesa 22: quirk
- * SLOW_LOADS. */
+ * vector of them. Measured: 16 channels, 1.2 to 3.0 times as fast as rows; 64 on 25.0, 1.1 forward
+ * and 1.3 for filters' gradients on 16 lanes, 1.8 and 1.9 on 8; pixels of 64 channels 0.92 on Mesa
+ * 22: quirk SLOW_LOADS. Not measured: 64 channels on 26.1 and their input's gradient, odd sides
+ * but 7 x 7. */
 static bool has_whole_tiles(const vkt_caps *caps, const vkt__conv_geometry *q)
 {
     bool many = q->co > 2 * caps->subgroup && q->attr->conv.pass != VKT_CONV_DW;
@@ -292,6 +293,7 @@ uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_ten
                                    .depth = (uint32_t)depth };
     const vkt__conv_family *f = tiles[vkt__conv_choose(gpu, &q)].family;
     if (f->dw_tiles) tiles_of_one = f->dw_tiles(vkt_gpu_caps(gpu), &q);
+    tiles_of_one = VKT_MAX(tiles_of_one, 1); /* there may be no channels */
     if (vkt_gpu_caps(gpu)->klass != VKT_GPU_CLASS_CPU) want = 8 * vkt__cores(vkt_gpu_caps(gpu));
     uint64_t slices = VKT_MAX(tiles_of_one < want ? ceil_div(want, tiles_of_one) : 1,
                               ceil_div(lines * d[2], MOST_TRIPS)),

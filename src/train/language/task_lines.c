@@ -44,14 +44,14 @@ static const char *read_question(const json_t *o, vkt__arena *a, vkt__task *out)
     const char *query = text_of(o, "query"), *delimiter = d ? json_string_value(d) : " ";
     size_t n = json_array_size(list);
     vkt__task_choice *c = choices(a, n, out);
+    const char *context = query ? vkt__arena_strdup(a, query) : NULL; /* of all choices */
     bool ok = query && delimiter && n >= 2 && index_of(json_object_get(o, "gold"), n, &out->gold);
     for (size_t i = 0; i < n && ok; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         ok = !is_empty(text);
         if (ok)
-            c[i] =
-                (vkt__task_choice) { vkt__arena_strdup(a, query),
-                                     vkt__arena_printf(a, "%s%s", delimiter, text), strlen(text) };
+            c[i] = (vkt__task_choice) { context, vkt__arena_printf(a, "%s%s", delimiter, text),
+                                        strlen(text) };
     }
     return ok ? NULL
               : "a question needs \"query\", \"choices\" of two texts or more, and \"gold\", the "

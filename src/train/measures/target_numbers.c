@@ -7,8 +7,9 @@ double vkt__number_as_given(const vkt__target *t, double v, float y)
 {
     enum { DIGITS = 17 };
     if ((float)vkt__target_learned(t, 0) == y) return 0;
+    if (v == 0 || !isfinite(v)) return v;
     int above = (int)floor(log10(fabs(v)));
-    for (int digits = 1; v != 0 && digits < DIGITS; digits++) {
+    for (int digits = 1; digits < DIGITS; digits++) {
         int places = digits - 1 - above;
         double ten = pow(10, abs(places)),
                near = places < 0 ? round(v / ten) * ten : round(v * ten) / ten;

@@ -35,12 +35,13 @@ typedef struct vkt__drift {
     const uint32_t *rows;       /* [ranks] that they have */
     const double *ms;           /* [ranks] that a micro-batch takes them now */
     uint32_t ranks, n;          /* of the batch */
-    double left;                /* micro-batches of the run */
+    double left;                /* micro-batches that are left of the run */
     double open_s;              /* what other shares cost once */
 } vkt__drift;
 
-/* Whether other shares, which out [ranks] becomes, are worth while: a tenth sooner at least, and in
- * the rest of the run three times their price. A rank's time has changed, not how it is made up. */
+/* Whether other shares, which out [ranks] becomes, are worth while: a batch ends a tenth sooner at
+ * least, and what is left of the run by more than three times what they cost. A rank's time has
+ * changed, not how it is made up. */
 bool vkt__shares_drifted(const vkt__drift *d, uint32_t *out);
 /* The rank without which the others would finish a batch of n soonest, 5% sooner at least; `ranks`:
  * there is none. *without: then, in ms. */
