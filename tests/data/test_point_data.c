@@ -266,7 +266,7 @@ static void a_picture_is_listed_once(void **state)
 
 /* ---- COCO ---- */
 
-/* Of the pictures number first and the next. */
+/* COCO's keypoints on the pictures `first` and `first` + 1. */
 static void put_figures(const char *name, int first, const char *annotations, const char *skeleton)
 {
     char text[4000];
@@ -388,7 +388,7 @@ static void limbs_of_coco(void **state)
         assert_int_equal(n_said, *cases[i].said != 0);
         if (n_said) assert_non_null(strstr(last_said, cases[i].said));
     }
-    /* Of several files the first skeleton is drawn; one without says nothing, another is said. */
+    /* The first file that has a skeleton gives the limbs; a later one that differs is warned of. */
     static const struct {
         const char *first, *second;
         uint32_t n, n_said;

@@ -39,9 +39,9 @@ typedef struct vkt__drift {
     double open_s;              /* what other shares cost once */
 } vkt__drift;
 
-/* Whether other shares, which out [ranks] becomes, are worth while: a batch ends a tenth sooner at
- * least, and what is left of the run by more than three times what they cost. A rank's time has
- * changed, not how it is made up. */
+/* Whether other shares, which out [ranks] becomes, are worth while: with them a batch takes nine
+ * tenths of its time or less, and the rest of the run saves more than three times their price. A
+ * rank's time has changed, not how it is made up. */
 bool vkt__shares_drifted(const vkt__drift *d, uint32_t *out);
 /* The rank without which the others would finish a batch of n soonest, 5% sooner at least; `ranks`:
  * there is none. *without: then, in ms. */
