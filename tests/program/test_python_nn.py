@@ -294,6 +294,9 @@ class Refusals(unittest.TestCase):
             self.assertEqual(g(np.array([7], kind)).numpy().size, 300 if g is wide else 1)
             with self.assertRaisesRegex(vktrain.DataError, "is -1$|numbers from -1 to"):
                 g(np.array([-1], kind))
+        large = vktrain.jit(lambda i: i.float())
+        for n, kind in ((2**31, np.int64), (2**32 - 1, np.int64), (2**31, np.uint32)):
+            self.assertEqual(large(np.array([n], kind)).item(), np.float32(n))
 
     def test_indices_past_the_end(self):
         for f, what in ((lambda i: F.one_hot(i, 3), "one_hot"),

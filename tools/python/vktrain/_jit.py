@@ -88,13 +88,13 @@ class _Traced:
 
     def __init__(self, function, leaves, structure, options, label):
         self.epoch = _device.epoch
-        trace, inputs, args, signed = Trace(), [], [], []
+        trace, inputs, args, dtypes = Trace(), [], [], []
         for v in leaves:
             if isinstance(v, (np.ndarray, np.generic)):
                 a, dtype = as_numbers(np.zeros(v.shape, v.dtype) if v.dtype.kind in "iu" else v)
                 t = Tensor(Node("input", (), (), (a.shape,), (dtype,)))
                 inputs.append(t._node)
-                signed.append(v.dtype.kind == "i")
+                dtypes.append(v.dtype)
                 args.append(t)
             else:
                 args.append(v)
@@ -115,9 +115,9 @@ class _Traced:
         self.results = [t if not isinstance(t, Tensor) else _A_TENSOR for t in outs]
         self.modes = tuple((weakref.ref(m), training) for m, training in trace.modes.items())
         tensors = [t for t in outs if isinstance(t, Tensor)]
-        self._parts(trace, inputs, signed, tensors, options, label)
+        self._parts(trace, inputs, dtypes, tensors, options, label)
 
-    def _parts(self, trace, inputs, signed, tensors, options, label):
+    def _parts(self, trace, inputs, dtypes, tensors, options, label):
         self.parts, changed, done = [], {}, set()
         ends = [s[0] for s in trace.steps] + [float("inf")]
         reads = [_AT_THE_END if t._node.data is not None and t._node.op in ("leaf", "permute") else
@@ -135,7 +135,7 @@ class _Traced:
             p = Program(outputs, optimizer, grads, N_SLOTS, options["precision"],
                         options["recompute"], label, numbers_of)
             which = [inputs.index(n) if n in inputs else None for n in p.inputs]
-            p.set_limits(p.limits, {k for k, i in enumerate(which) if i is not None and signed[i]})
+            p.set_limits(p.limits, {k: dtypes[i] for k, i in enumerate(which) if i is not None})
             for n, v in zip(p.inputs, range(len(p.inputs))):
                 if n.op == "constant":
                     for views in p.in_views:

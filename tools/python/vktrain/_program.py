@@ -162,14 +162,15 @@ class Program(_device.Owned):
             self.runs.append((run, byref(run)))
         self.set_limits([n.limit for n in self.inputs])
 
-    def set_limits(self, limits, signed=()):
-        """What whole numbers of each input have to be below; signed: inputs of which they may be
-        negative."""
+    def set_limits(self, limits, dtypes={}):
+        """What whole numbers of each input have to be below. dtypes: of the arrays that an input is
+        given, where they are not u32."""
         self.limits = limits
         for ids in self.ids:
             for one, (k, _) in zip(ids, self.whole):
-                limit = limits[k]
-                one.below = (2**31 if k in signed else 2**32) if limit is None else limit[0]
+                limit, narrow = limits[k], k in dtypes and dtypes[k].kind == "i" and \
+                    dtypes[k].itemsize < 8  # 8 bytes are looked at before they are cut
+                one.below = (2**31 if narrow else 2**32) if limit is None else limit[0]
                 one.ignored = 0 if limit is None or limit[3] is None else limit[3] % 2**32
 
     def _bind(self, tensor, memories, offset):
