@@ -496,6 +496,14 @@ class Mends(unittest.TestCase):
                 near(self, f(a, y), want, 1e-5)
                 with self.assertRaisesRegex(vktrain.DataError, "cross_entropy"):
                     f(a, np.array([0, 3, 2, label]))
+        f = vktrain.jit(lambda x, y: F.cross_entropy(x, y, ignore_index=-100))
+        for kind in (np.int8, np.int16, np.int32, np.int64):
+            near(self, f(a, np.array([0, -100, 2, -100], kind)), -(log_p[0, 0] + log_p[2, 2]) / 2, 1e-5)
+        y = np.array([0, 2**32 - 100, 2, 0])  # -100's bits
+        for call in (lambda: f(a, y), lambda: f(a, y.astype(np.uint32)),
+                     lambda: F.cross_entropy(a, vktrain.tensor(y), ignore_index=-100).item()):
+            with self.assertRaisesRegex(vktrain.DataError, "one of the ids is 4294967196"):
+                call()
         with self.assertRaisesRegex(vktrain.DataError, "one of the labels is -100: give ignore_index"):
             vktrain.jit(F.cross_entropy)(a, np.array([0, -100, 2, 0]))
         for wrong in (3, -1):

@@ -168,10 +168,11 @@ class Program(_device.Owned):
         self.limits = limits
         for ids in self.ids:
             for one, (k, _) in zip(ids, self.whole):
-                limit, narrow = limits[k], k in dtypes and dtypes[k].kind == "i" and \
-                    dtypes[k].itemsize < 8  # 8 bytes are looked at before they are cut
+                limit, signed = limits[k], k in dtypes and dtypes[k].kind == "i"
+                narrow = signed and dtypes[k].itemsize < 8  # 8 bytes are looked at before they are cut
                 one.below = (2**31 if narrow else 2**32) if limit is None else limit[0]
-                one.ignored = 0 if limit is None or limit[3] is None else limit[3] % 2**32
+                ignored = None if limit is None else limit[3]
+                one.ignored = 0 if ignored is None or ignored < 0 and not signed else ignored % 2**32
 
     def _bind(self, tensor, memories, offset):
         for slot, m in enumerate(memories):
