@@ -297,6 +297,8 @@ class Refusals(unittest.TestCase):
         large = vktrain.jit(lambda i: i.float())
         for n, kind in ((2**31, np.int64), (2**32 - 1, np.int64), (2**31, np.uint32)):
             self.assertEqual(large(np.array([n], kind)).item(), np.float32(n))
+        for kind in (">u8", ">i8", ">u4", ">i4", ">i2"):  # of either byte order
+            self.assertEqual(large(np.array([1, 2], kind)).tolist(), [1, 2])
 
     def test_indices_past_the_end(self):
         for f, what in ((lambda i: F.one_hot(i, 3), "one_hot"),

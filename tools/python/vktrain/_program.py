@@ -242,7 +242,8 @@ class Program(_device.Owned):
         for view, a, is_ids, limit in zip(self.in_views[slot], arrays, self.is_ids, self.limits):
             if a is not None:
                 if is_ids and a.itemsize == 8 and a.size and \
-                        _most(a.view(np.uint64), axis=None) >= (2**32 if limit is None else limit[0]):
+                        _most(a.astype(np.uint64, copy=False), axis=None) >= \
+                        (2**32 if limit is None else limit[0]):
                     self._refuse(a, limit)  # one below 0 would be a large one
                 view[...] = a
         run, handed = self.runs[slot]
