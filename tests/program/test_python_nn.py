@@ -540,6 +540,37 @@ class Mends(unittest.TestCase):
             bad.item()
         self.assertEqual(w.tolist(), [-3, -3])
 
+    def test_a_call_that_raises_starts_no_part_or_waits_for_it(self):
+        a, b = nn.Embedding(3, 2), nn.Embedding(3, 2)
+        rate = [1.0]
+        first, second = optim.SGD(a, 1.0), optim.SGD(b, lambda t: rate[0])
+
+        def train(i, j):
+            for net, o, ids in ((a, first, i), (b, second, j)):
+                o.zero_grad()
+                net(ids).sum().backward()
+                o.step()
+        step, good = vktrain.jit(train), np.array([0, 2])
+        step(good, good)
+        before = values(a), values(b)
+        for wrong in (3, -1):
+            for kind in (np.int32, np.int64):
+                with self.assertRaisesRegex(vktrain.DataError, "embedding: there are 3|numbers from -1"):
+                    step(good.astype(kind), np.array([0, wrong], kind))
+        self.assertEqual((first.t, second.t), (1, 1))
+        for was, net in zip(before, (a, b)):
+            np.testing.assert_array_equal(values(net), was)
+        rate[0] = math.nan  # not seen before the first part is started
+        with self.assertRaisesRegex(ValueError, "lr is nan"):
+            step(good, good)
+        run = step._last[0]
+        self.assertEqual([len(w[0]) for w in run.waiting if w is not None and len(w[0]) < 2], [1])
+        rate[0] = 1.0
+        for _ in range(3):
+            run.run([good, good])
+        self.assertEqual((first.t, second.t), (5, 4))
+        near(self, values(a), before[0] - np.repeat([4, 0, 4], 2))
+
     def test_seeds_and_limits(self):
         draws = []
         for _ in range(2):

@@ -175,7 +175,7 @@ class _Traced:
                 except NumericError as e:  # the other parts have run, too
                     error = error or e
         finally:
-            for part in self.parts:
+            for part in self.parts if wanted else ():  # none: of a call that raised
                 for k, view in zip(part[2], part[0].out_views[slot]):
                     result = wanted[k]()
                     if result is not None:
@@ -209,11 +209,17 @@ class _Traced:
         if self.waiting[slot] is not None:
             self._free(slot)
         self.calls += 1
-        tickets = [p.start(slot, arrays if which is None else
-                           [None if i is None else arrays[i] for i in which])
-                   for p, which, _ in self.parts]
+        parts = [(p, arrays if which is None else [None if i is None else arrays[i] for i in which])
+                 for p, which, _ in self.parts]
+        if len(parts) > 1:  # all or none
+            for p, given in parts:
+                p.look(slot, given)
+        tickets, wanted = [], []
+        self.waiting[slot] = (tickets, wanted, self.calls)  # those that run, should one not start
+        for p, given in parts:
+            tickets.append(p.start(slot, given))
         out = [_Result(self, slot, kind) for kind in self.nodes]
-        self.waiting[slot] = (tickets, [weakref.ref(t) for t in out], self.calls)
+        wanted += [weakref.ref(t) for t in out]
         return out
 
     def close(self):

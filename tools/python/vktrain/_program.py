@@ -237,6 +237,13 @@ class Program(_device.Owned):
 
     # ---- running ----
 
+    def look(self, slot, arrays):
+        """Raises where `start` would refuse a whole number of these."""
+        for k, _ in self.whole:
+            a, limit = self.in_views[slot][k] if arrays[k] is None else arrays[k], self.limits[k]
+            if a.size and (a.min() < 0 or a.max() >= (2**32 if limit is None else limit[0])):
+                self._refuse(a, limit)
+
     def start(self, slot, arrays):
         """Starts a run; arrays: of the inputs, in their order, None: as they were."""
         for view, a, is_ids, limit in zip(self.in_views[slot], arrays, self.is_ids, self.limits):
