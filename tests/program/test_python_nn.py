@@ -595,6 +595,11 @@ class Mends(unittest.TestCase):
         with self.assertRaises(vktrain.DataError):
             (one + 1.0).numpy()
         self.assertEqual((two + 1.0).tolist(), [6])
+        ids = two.reshape(1, 1)  # of a node between, nobody would sort them
+        order = vktrain._trace.sorted_ids(ids._pair, 9)
+        rows = vktrain._trace.make("embedding", [vktrain.ones(9, 2)._pair, ids._pair, (order, 0), (order, 1)])
+        with self.assertRaisesRegex(RuntimeError, "an order of ids that are computed"):
+            vktrain.Tensor(rows).numpy()
 
 
 class Loader(unittest.TestCase):

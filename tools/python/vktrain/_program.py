@@ -141,6 +141,9 @@ class Program(_device.Owned):
         self.is_ids = [n.dtypes[0] == U32 for n in self.inputs]
         self.whole = [(k, order) for k, n in enumerate(self.inputs) if self.is_ids[k]
                       for order in orders.get(n.seq, [None])]
+        if sum(order is not None for _, order in self.whole) < sum(map(len, orders.values())):
+            raise RuntimeError(f"{self.label}: an order of ids that are computed: the host sorts those "
+                               f"that it is given")
         for slot, m in enumerate(self.up):
             views = [np.zeros(n.shapes[0], np.uint32) if is_ids else
                      m.view(p, n.shapes[0], DTYPES[n.dtypes[0]])
