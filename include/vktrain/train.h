@@ -46,7 +46,8 @@ typedef struct vkt_ids_in {
     uint64_t n, below;
     uint32_t ignored;
     uint32_t n_vocab;
-    uint32_t *order, *segments; /* NULL, or where vkt_token_order of n_vocab puts its results */
+    uint32_t *order, *segments; /* NULL, or where vkt_token_order of n_vocab puts its results: of at
+                                   most 2^32 - 1 numbers */
 } vkt_ids_in;
 /* A run of a compiled graph in one call, for callers to whom calls are dear. */
 typedef struct vkt_run_desc {
@@ -62,7 +63,7 @@ typedef struct vkt_run_desc {
     size_t refused;  /* result: the first of ids that has another number; n_ids: none */
 } vkt_run_desc;
 /* Copies ids, fills the step block and submits. ARG, and nothing is submitted, if a number is
- * refused; errors of vkt_graph_submit. */
+ * refused or too many would be sorted; errors of vkt_graph_submit. */
 VKT_API vkt_status vkt_run_start(vkt_run_desc *d);
 
 /* ---- running ---- */

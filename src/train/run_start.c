@@ -23,6 +23,14 @@ static bool copy_ids(const vkt_ids_in *in)
 
 vkt_status vkt_run_start(vkt_run_desc *d)
 {
+    d->refused = d->n_ids;
+    for (size_t i = 0; i < d->n_ids; i++)
+        if (d->ids[i].order && d->ids[i].n > UINT32_MAX)
+            return vkt__fail(
+                VKT_E_ARG, "run",
+                "input %zu has %llu whole numbers to sort; at most 2^32 - 1 of one input "
+                "can be sorted: give fewer in a run",
+                i, (unsigned long long)d->ids[i].n);
     for (d->refused = 0; d->refused < d->n_ids; d->refused++) {
         const vkt_ids_in *in = &d->ids[d->refused];
         if (!copy_ids(in))
