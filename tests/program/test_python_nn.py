@@ -469,6 +469,14 @@ class Mends(unittest.TestCase):
             with self.assertRaisesRegex(error, what):
                 call()
 
+    def test_items(self):
+        a = vktrain.ones(2, 3) + 1.0
+        for t in (a, vktrain.jit(lambda x: x + 1.0)(np.ones((2, 3), np.float32))):
+            with self.assertRaisesRegex(ValueError, r"a tensor of shape \[2, 3\] is not one number"):
+                t.item()
+        self.assertIsNone(a._value)  # it was not computed
+        self.assertEqual(vktrain.jit(lambda x: x + 1.0)(np.ones((1, 1), np.float32)).item(), 2)
+
     def test_numbers_given_by_hand(self):
         net = nn.Linear(2, 1)
         before = net(np.ones((1, 2), np.float32))

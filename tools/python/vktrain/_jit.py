@@ -59,6 +59,10 @@ class _Result(Tensor):
             raise error
         return self._value
 
+    def item(self):  # without a node
+        a = self._numbers()
+        return a.item() if a.size == 1 else super().item()
+
 
 def _flat(value, leaves):
     """The structure of nested lists, tuples and dicts, with their other things in `leaves`."""

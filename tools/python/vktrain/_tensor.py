@@ -146,10 +146,9 @@ class Tensor:
 
     def item(self):
         """The one number in it."""
-        a = self._numbers()
-        if a.size != 1:
+        if self.size != 1:
             raise ValueError(f"a tensor of shape {list(self.shape)} is not one number")
-        return a.item()
+        return self._numbers().item()
 
     def tolist(self):
         return self.numpy().tolist()
