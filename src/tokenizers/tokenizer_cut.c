@@ -34,6 +34,7 @@ static places places_of(const vkt_tokenizer *t)
 {
     bool looked_for = false;
     if (t->chars || t->spm || t->words || t->unigram || t->wordpiece) return NOWHERE;
+    if (t->normalizer) return NOWHERE; /* its steps look at a text's ends, and at characters */
     for (uint32_t i = 0; i < t->info.n_added; i++) {
         const vkt__piece *p = &t->piece[t->added[i]];
         if (p->special) continue; /* not looked for in plain text */
