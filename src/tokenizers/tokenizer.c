@@ -256,7 +256,14 @@ static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt
     bool first = behind == VKT__BEHIND_NOTHING;
     if (t->spm) return vkt__spm_encode(t, text, n, first, behind == VKT__BEHIND_TEXT, out);
     if (t->words) return vkt__words_cut(t->words, text, n, first, encode_piece, &e);
-    if (t->normalizer && n) VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &composed));
+    bool goes_on = behind == VKT__BEHIND_TEXT;
+    if (t->normalizer && n && goes_on && vkt__normalizer_strips(t->normalizer))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': the normalizer 'Strip' takes the ends of a whole text, and this "
+                         "one comes in parts, as a chat's: take a tokenizer without it",
+                         vkt__show(t->info.source).s);
+    if (t->normalizer && n)
+        VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, goes_on, &composed));
     if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
     changed |= t->normalizer && n;
     if (changed) {
@@ -366,7 +373,7 @@ static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, v
     if ((!t->words && !t->any_normalized) || w.normalized || !n)
         return encode_plain(t, text, n, behind, out);
     if (t->words)
-        VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &normal));
+        VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, false, &normal));
     else if (t->nfc)
         VKT_TRY(vkt__nfc(text, n, &normal, &changed));
     w.normalized = true;

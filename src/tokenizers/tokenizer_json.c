@@ -321,7 +321,7 @@ static vkt_status check_normalized(vkt_tokenizer *t)
     for (uint32_t i = 0; i < t->info.n_added; i++) {
         const vkt__piece *p = &t->piece[t->added[i]];
         if (!p->normalized) continue;
-        VKT_TRY(vkt__normalizer_apply(t->normalizer, p->bytes, p->n, &s));
+        VKT_TRY(vkt__normalizer_apply(t->normalizer, p->bytes, p->n, false, &s));
         if (s.len == p->n && !memcmp(s.data, p->bytes, p->n)) continue;
         st = unsupported(t, "a normalized added token that the normalizer changes,", p->bytes);
         goto fail;

@@ -245,7 +245,14 @@ static void copy_valid(const char *text, size_t n, vkt__str *out)
     }
 }
 
-vkt_status vkt__normalizer_apply(const vkt__normalizer *z, const char *text, size_t n,
+bool vkt__normalizer_strips(const vkt__normalizer *z)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < z->n; i++) any = any || z->step[i].kind == STRIP;
+    return any;
+}
+
+vkt_status vkt__normalizer_apply(const vkt__normalizer *z, const char *text, size_t n, bool goes_on,
                                  vkt__str *out)
 {
     vkt_status st = VKT_OK;
@@ -254,6 +261,7 @@ vkt_status vkt__normalizer_apply(const vkt__normalizer *z, const char *text, siz
     copy_valid(text, n, out);
     for (uint32_t i = 0; i < z->n; i++) {
         made.len = 0;
+        if (goes_on && z->step[i].kind == PREPEND) continue;
         VKT_TRY(apply(&z->step[i], out->data ? out->data : "", out->len, &made));
         vkt__str swap = *out;
         *out = made;

@@ -64,10 +64,56 @@ static void a_long_text_is_normalised_whole(void **state)
     free(text);
 }
 
+/* Each a stretch; control tokens are found in those that begin with one. */
+static vkt_status encode(vkt_tokenizer *t, const char *const *part, size_t n, vkt_tokens *out)
+{
+    vkt__stretch s[4] = { 0 };
+    out->n = 0;
+    for (size_t i = 0; i < n; i++)
+        s[i] = (vkt__stretch) { part[i], strlen(part[i]), true, *part[i] == '<' };
+    return vkt__tokenizer_encode_chat(t, &(vkt__chat_text) { .stretch = s, .n = n }, out);
+}
+
+static void require_same(const vkt_tokens *a, const vkt_tokens *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->id, b->id, a->n * sizeof *a->id);
+}
+
+/* What lies between two control tokens is one text, whatever stretches it comes in. */
+static void stretches_go_on(void **state)
+{
+    (void)state;
+    static const char *const parts[] = { "<|endoftext|>he", "llo a", "<|endoftext|>", "b" },
+                             *const as[] = { "<|endoftext|> he", "llo a", "<|endoftext|>", " b" },
+                             *const ends[] = { " ", "he ", "<|endoftext|>", " b" },
+                             *const no_ends[] = { "he", "<|endoftext|>", "b" },
+                             *const apart[] = { "he ", "llo" };
+    vkt_tokenizer *t = with(PREPEND, false, false), *plain = with(NULL, false, false);
+    vkt_tokens a = { 0 }, b = { 0 };
+    REQUIRE_OK(encode(t, parts, 4, &a));
+    REQUIRE_OK(encode(plain, as, 4, &b));
+    require_same(&a, &b);
+    vkt_tokenizer_destroy(&t);
+    t = with(STRIP, false, false);
+    REQUIRE_OK(encode(t, ends, 4, &a));
+    REQUIRE_OK(encode(plain, no_ends, 3, &b));
+    require_same(&a, &b);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(encode(t, apart, 2, &a), VKT_E_FORMAT);
+    REQUIRE_LOGGED("normalizer 'Strip'");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_tokenizer_destroy(&t);
+    vkt_tokenizer_destroy(&plain);
+    free(a.id);
+    free(b.id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_text_is_normalised_whole),
+        cmocka_unit_test(stretches_go_on),
     };
     return cmocka_run_group_tests_name("normalizer", tests, NULL, NULL);
 }

@@ -377,7 +377,7 @@ static vkt_status count_lowercase(const vkt__normalizer *z, const char *text, vk
 {
     lower->len = 0;
     if (!*text) return VKT_OK;
-    vkt_status st = vkt__normalizer_apply(z, text, strlen(text), lower);
+    vkt_status st = vkt__normalizer_apply(z, text, strlen(text), false, lower);
     return st != VKT_OK
                ? st
                : vkt__split_text(&ws->splitter, 1, lower->data, lower->len, count_word, ws);
