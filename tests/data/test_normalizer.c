@@ -109,11 +109,29 @@ static void stretches_go_on(void **state)
     free(b.id);
 }
 
+/* GGUF has no place for such steps, which is said. */
+static void gguf_has_no_steps(void **state)
+{
+    (void)state;
+    for (int has = 0; has < 2; has++) {
+        vkt_tokenizer *t = with(has ? LOWERCASE : NULL, false, false);
+        vkt__gguf_out o = { 0 };
+        TEST_LOG_CAPTURE();
+        vkt__gguf_put_tokenizer(&o, t, t->info.n_vocab);
+        if (has) REQUIRE_LOGGED("this tokenizer's normalizer, {\"type\":\"Lowercase\"}");
+        assert_int_equal(strstr(test_log, "normalizer") != NULL, has);
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+        vkt__gguf_out_finish(&o);
+        vkt_tokenizer_destroy(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_text_is_normalised_whole),
         cmocka_unit_test(stretches_go_on),
+        cmocka_unit_test(gguf_has_no_steps),
     };
     return cmocka_run_group_tests_name("normalizer", tests, NULL, NULL);
 }

@@ -162,6 +162,11 @@ void vkt__gguf_put_tokenizer(vkt__gguf_out *o, const vkt_tokenizer *t, uint32_t 
                 json_string_value(json_object_get(model, "unk_token")), t->spm, e, n);
     vkt__gguf_put_string(o, "tokenizer.ggml.model", t->spm ? "llama" : "gpt2");
     vkt__gguf_put_string(o, "tokenizer.ggml.pre", t->spm ? "default" : pre_name(file));
+    if (t->normalizer)
+        vkt_log(VKT_LOG_WARN, "export",
+                "llama.cpp has no place for this tokenizer's normalizer, %s, and will tokenize "
+                "texts differently",
+                vkt__show(t->rules).s);
     if (t->spm) take_scores(t, e, n);
     put_entries(o, e, n, t->spm);
     if (t->spm)
