@@ -254,7 +254,11 @@ vkt_status vkt__tokenizer_normalize(vkt_tokenizer *t, const json_t *file)
 {
     const json_t *n = json_object_get(file, "normalizer");
     if (!n || json_is_null(n)) return VKT_OK;
-    t->nfc = !strcmp(vkt__json_text(n, "type"), "NFC");
+    const json_t *one = n, *list;
+    while ((list = json_object_get(one, "normalizers")) && json_array_size(list) == 1 &&
+           !strcmp(vkt__json_text(one, "type"), "Sequence"))
+        one = json_array_get(list, 0);
+    t->nfc = !strcmp(vkt__json_text(one, "type"), "NFC");
     if (t->nfc) return VKT_OK;
     const char *wrong = vkt__normalizer_read(file, &t->arena, &t->normalizer);
     if (wrong) return unsupported(t, "normalizer", wrong);

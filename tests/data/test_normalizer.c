@@ -126,12 +126,23 @@ static void gguf_has_no_steps(void **state)
     }
 }
 
+/* A list of NFC alone is NFC, beside tokens that are found in normalised text, too. */
+static void nfc_in_a_list(void **state)
+{
+    (void)state;
+    vkt_tokenizer *t =
+        with("{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}]}", false, true);
+    assert_true(t->nfc && !t->normalizer);
+    vkt_tokenizer_destroy(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_text_is_normalised_whole),
         cmocka_unit_test(stretches_go_on),
         cmocka_unit_test(gguf_has_no_steps),
+        cmocka_unit_test(nfc_in_a_list),
     };
     return cmocka_run_group_tests_name("normalizer", tests, NULL, NULL);
 }
