@@ -145,7 +145,8 @@ static const vkt__option options[] = {
       "text: vocabulary size of the model. 0: the tokenizer's; data.text: 2000", NULL, NULL },
     { "data.lowercase", VKT__OPT_BOOL, AT(data.lowercase), "false", 0, 1, "",
       "csv: the tokenizer that is trained on data.text takes capitals as small letters, and the "
-      "first word as one within the text, so that a word has the same tokens everywhere",
+      "first word as one within the text, so that a word has the same tokens at the beginning, "
+      "within the text, and in capitals",
       NULL, NULL },
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",
       "text: context length, tokens per example", NULL, NULL },
