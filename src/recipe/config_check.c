@@ -187,7 +187,8 @@ static vkt_status check_losses(const vkt_config *c)
                                       "several columns",
                                       t->on);
         for (size_t k = 0; k < i; k++)
-            if (!strcmp(c->losses[k].on, t->on) && c->losses[k].kind == t->kind)
+            if (!strcmp(c->losses[k].on, t->on) && c->losses[k].kind == t->kind &&
+                !c->losses[k].kind_follows && !t->kind_follows) /* else the data knows */
                 return vkt__config_refuse(c, "losses", "two entries are %s of '%s'",
                                           vkt__loss_kind_name(t->kind), t->on);
         chosen = chosen || !strcmp(t->on, c->loss_on);

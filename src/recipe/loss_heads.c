@@ -105,6 +105,22 @@ static bool predicts(const vkt__loss_terms *t, uint32_t k, size_t *entry, uint32
     return false;
 }
 
+/* What the entries are called; two of a layer are of different kinds, also where those follow. */
+static vkt_status name_terms(const vkt_config *c, vkt__arena *arena, vkt__loss_terms *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        vkt__str name = { 0 };
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(c->losses[k].on, c->losses[i].on) && out->kinds[k] == out->kinds[i])
+                return vkt__config_refuse(c, "losses", "two entries are %s of '%s'",
+                                          vkt__loss_kind_name(out->kinds[i]), c->losses[i].on);
+        vkt__loss_term_name(c, i, out->kinds[i], &name);
+        out->names[i] = vkt__arena_strdup(arena, name.data);
+        vkt__str_finish(&name);
+    }
+    return VKT_OK;
+}
+
 vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info, vkt__arena *arena,
                               vkt__loss_terms *out)
 {
@@ -118,10 +134,6 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
     out->names = vkt__arena_alloc(arena, c->n_losses * sizeof(const char *));
     for (size_t i = 0; i < c->n_losses; i++) {
         const vkt_loss_term *t = &c->losses[i];
-        vkt__str name = { 0 };
-        vkt__loss_term_name(c, i, &name);
-        out->names[i] = vkt__arena_strdup(arena, name.data);
-        vkt__str_finish(&name);
         out->heads[i] = (vkt_model_head) { t->on, info->n_outputs };
         out->kinds[i] = t->kind;
         if (!t->target)
@@ -130,6 +142,7 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
             VKT_TRY(find_targets(c, t, info, arena, &out->which[i], &out->heads[i].n_outputs,
                                  &out->kinds[i]));
     }
+    VKT_TRY(name_terms(c, arena, out));
     for (uint32_t k = 0; out->n && info->task == VKT_TASK_REGRESS && k < info->n_outputs; k++)
         if (!predicts(out, k, &entry, &column))
             return vkt__config_refuse(c, "losses", "no entry is of the target '%s'",
@@ -198,18 +211,14 @@ vkt_tensor *vkt__label_probabilities(const vkt_dataset_info *info, vkt_graph *g,
     return x;
 }
 
-void vkt__loss_terms_explain(const vkt_config *c, vkt__str *out)
+void vkt__loss_terms_explain(const vkt_config *c, const vkt__loss_terms *t, vkt__str *out)
 {
     char number[32];
     if (!c->n_losses) return;
     vkt__str_printf(out, "\nlosses, whose weighted sum is trained\n  %-28s %10s  %s\n", "on",
                     "weight", "of");
-    for (size_t i = 0; i < c->n_losses; i++) {
-        vkt__str name = { 0 };
-        vkt__loss_term_name(c, i, &name);
-        vkt__str_printf(out, "  %-28s %10s  %s\n", name.data,
+    for (size_t i = 0; i < c->n_losses; i++)
+        vkt__str_printf(out, "  %-28s %10s  %s\n", t->names[i],
                         vkt__double_text((double)c->losses[i].weight, true, number),
                         c->losses[i].target ? c->losses[i].target : "the label");
-        vkt__str_finish(&name);
-    }
 }

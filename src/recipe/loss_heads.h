@@ -28,6 +28,6 @@ vkt_tensor *vkt__loss_terms_output(const vkt__loss_terms *t, const vkt_model *m,
 /* Of x [B, n_outputs] the outputs of each label of classes as probabilities. */
 vkt_tensor *vkt__label_probabilities(const vkt_dataset_info *info, vkt_graph *g, vkt_tensor *x);
 /* The table for --explain. */
-void vkt__loss_terms_explain(const vkt_config *c, vkt__str *out);
+void vkt__loss_terms_explain(const vkt_config *c, const vkt__loss_terms *t, vkt__str *out);
 
 #endif

@@ -182,12 +182,12 @@ void vkt__loss_terms_defaults(vkt_config *c)
     if (c->n_losses) c->losses = t;
 }
 
-void vkt__loss_term_name(const vkt_config *c, size_t i, vkt__str *out)
+void vkt__loss_term_name(const vkt_config *c, size_t i, vkt_loss_kind kind, vkt__str *out)
 {
     size_t same = 0;
     for (size_t k = 0; k < c->n_losses; k++) same += !strcmp(c->losses[k].on, c->losses[i].on);
     vkt__str_printf(out, "%s", c->losses[i].on);
-    if (same > 1) vkt__str_printf(out, ".%s", vkt__loss_kind_name(c->losses[i].kind));
+    if (same > 1) vkt__str_printf(out, ".%s", vkt__loss_kind_name(kind));
 }
 
 bool vkt__config_has_loss(const vkt_config *c, vkt_loss_kind kind)

@@ -15,8 +15,9 @@ bool vkt__loss_terms_yaml(const vkt_config *c, vkt__str *out);
 /* Those without a kind have loss.kind, which is resolved. */
 void vkt__loss_terms_defaults(vkt_config *c);
 const char *vkt__loss_kind_name(vkt_loss_kind kind);
-/* What entry i is called: its layer's name, and its kind where the layer has several. */
-void vkt__loss_term_name(const vkt_config *c, size_t i, vkt__str *out);
+/* What entry i, which is of that kind, is called: its layer's name, and the kind where the layer
+ * has several. */
+void vkt__loss_term_name(const vkt_config *c, size_t i, vkt_loss_kind kind, vkt__str *out);
 /* Whether some loss of the recipe is of that kind. */
 bool vkt__config_has_loss(const vkt_config *c, vkt_loss_kind kind);
 

@@ -242,7 +242,7 @@ char *vkt__session_explain(const vkt__session *s)
     char *part = vkt_model_summary(s->model);
     vkt__str_printf(&t, "model\n%s", part);
     free(part);
-    vkt__loss_terms_explain(s->config, &t);
+    vkt__loss_terms_explain(s->config, &s->terms, &t);
     vkt__str_printf(&t, "\nmemory\n");
     memory_table(s, &t);
     if (s->optim) vkt__optim_explain(s->optim, &t);

@@ -47,6 +47,15 @@ cmp m/best/model.safetensors placed/best/model.safetensors || fail "a class by p
 works eval placed --split test --json
 python3 -c 'import json; t = json.load(open("out"))["targets"]; assert t[1]["accuracy"] > 0.85, t' || fail "a run of a class by position is evaluated"
 works train m.yaml --run placed --resume --quiet --set 'data.label=[2, 3]' --set 'data.classes=[3]' --set train.steps=250
+# A kind that follows counts where an output has two losses, too: in their names, and as one of two.
+placed="--quiet --set data.label=[2,3] --set data.classes=[3] --set train.steps=2 --set eval.every=1"
+cost="{on: cost, target: price}, {on: which, target: kind}"
+works train m.yaml --run two $placed --set "losses=[$cost, {on: which, target: kind, kind: focal}]"
+grep -q '"which.cross_entropy":.*"which.focal":' two/metrics.jsonl || { head -3 two/metrics.jsonl; fail "an entry has the name of its kind"; }
+works train m.yaml --explain $placed --set "losses=[$cost, {on: which, target: kind, kind: focal}]"
+grep -q 'which.cross_entropy *1 *kind' out || fail "--explain has the name of its kind"
+refused 2 "'which': kind mse is for numbers, and 'kind' is a class" train m.yaml $placed --set "losses=[$cost, {on: which, target: kind, kind: mse}]"
+refused 2 "two entries are cross_entropy of 'which'" train m.yaml $placed --set "losses=[$cost, {on: which, target: kind, kind: cross_entropy}]"
 works eval m --split test --json --predictions test.csv
 python3 - <<'P' || fail "each label is measured as what it is"
 import csv, json, math
