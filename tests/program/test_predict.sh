@@ -111,6 +111,10 @@ printf '{"says": "We ate soup, and then cheese"}\n{"says": "the hammer and a saw
 printf 'says\n"WE ATE SOUP, and then Cheese"\nThe HAMMER and a saw\n' >shout.csv
 grep -q '^  lowercase: true' said.yaml && "$program" predict words shout.csv --csv 2>log | cut -d, -f2- | cmp - whole || fail "capitals are other words"
 [ "$(sed 1d whole | cut -d, -f2 | tr '\n' ' ')" = "food tools " ] || { cat whole; fail "what sentences are about"; }
+# many texts: no small letters are written, which were measured on few
+python3 -c 'print("says,kind"); [print("I saw the %s and then %s %d times,%s" % (*("soup bread" if i % 2 else "cloud moon").split(), i, "food sky".split()[i % 2])) for i in range(25000)]' >many.csv
+works init many.csv -o many.yaml
+grep -q '^      layers: 4' many.yaml && ! grep -q lowercase many.yaml || fail "the starter of many texts"
 refused 4 "column 'says' holds sentences, and ONNX has no place for their tokenizer" export words -o words.onnx
 refused 2 "data.embed: not with data.text" train said.yaml --set data.embed=id
 refused 2 "and data.text name the column" train t.yaml --set data.embed=city --set 'model=[{sentence: {layers: 1, heads: 1, width: 8}}, linear]'

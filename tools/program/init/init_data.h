@@ -4,7 +4,8 @@
 
 #include "cli.h"
 
-enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000 };
+/* A table of fewer rows has few texts; by default four in five are for training. */
+enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000, INIT_FEW_TEXTS = 25000 };
 /* How much a first recipe may cost: --quick, --best. */
 typedef enum init_effort { INIT_PLAIN, INIT_QUICK, INIT_BEST } init_effort;
 
@@ -35,6 +36,7 @@ typedef struct init_data {
     const char *label_classes;  /* of several labels those that are classes; NULL: none */
     const char *text;           /* the column of sentences; NULL: none */
     uint32_t context, vocab;    /* its tokens; different ones, 0: as the tokenizer has */
+    bool few_texts;             /* of that column */
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
     uint32_t n_far_labels; /* of numbers: far from all others */

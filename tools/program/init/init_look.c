@@ -59,7 +59,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.text = d->text;
     if (d->text) c->data.context = d->context;
     if (d->text) c->data.vocab = d->vocab;
-    c->data.lowercase = d->text && d->vocab;
+    c->data.lowercase = d->text && d->vocab && d->few_texts;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     if (d->skewed) c->data.target = VKT_TARGET_LOG;
     c->data.tokenizer = d->tokenizer;
@@ -108,6 +108,7 @@ static void take_sentences(const init_options *o, const vkt_data_desc *given,
     d->text = d->text_text;
     d->ignore = d->embed = NULL;
     d->vocab = given->tokenizer ? 0 : INIT_VOCAB;
+    d->few_texts = a->n_rows < INIT_FEW_TEXTS;
     for (size_t i = 0; i < o->set.n; i++)
         context = context || !strncmp(o->set.item[i], "data.context=", 13);
     uint32_t tokens = (2 * a->most_words + a->most_words / 2 + 7) / 8 * 8;

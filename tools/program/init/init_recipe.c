@@ -306,7 +306,7 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
  * is learned in less than fifteen passes. */
 static void write_sentences(FILE *f, const init_data *d, const char *name)
 {
-    bool small = d->info.n[VKT_SPLIT_TRAIN] < 20000;
+    bool small = d->few_texts;
     const char *dropout = small ? "0.5" : "0.2";
     init_write_head(f, d, name);
     init_write_data(f, d);

@@ -98,13 +98,11 @@ void init_write_data(FILE *f, const init_data *d)
                 "   # sentences, by a tokenizer that is trained on them\n"
                 "  context: %-15u# tokens of a sentence that are read\n",
                 d->context);
-        if (d->vocab)
+        if (d->vocab) fprintf(f, "  vocab: %-17u# tokens of the tokenizer\n", d->vocab);
+        if (d->vocab && d->few_texts)
             fprintf(
-                f,
-                "  vocab: %-17u# tokens of the tokenizer\n"
-                "  lowercase: true         # \"The\" and \"the\" are the same tokens: few texts "
-                "show a word in each form; false where capitals tell something\n",
-                d->vocab);
+                f, "  lowercase: true         # \"The\" and \"the\" are the same tokens: few texts "
+                   "show a word in each form; false where capitals tell something\n");
     }
     if (d->embed) {
         fprintf(f, "  embed: ");
