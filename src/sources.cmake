@@ -577,6 +577,7 @@ set(SRC_STUDY
   src/study/study.c
   src/study/study_auto.c
   src/study/study_batch.c
+  src/study/study_candidate.c
   src/study/study_clip.c
   src/study/study_data.c
   src/study/study_compare.c

@@ -42,6 +42,7 @@ typedef enum vkt_trial_state {
                               other: `why` */
     VKT_TRIAL_INTERRUPTED, /* stopped with its study: resuming goes on with it */
     VKT_TRIAL_PRUNED,      /* stopped early because others were better there: `why` */
+    VKT_TRIAL_CUT,         /* the study's time ended it or left none for it: `why` */
 } vkt_trial_state;
 VKT_API const char *vkt_trial_state_name(vkt_trial_state s);
 
@@ -54,7 +55,7 @@ typedef struct vkt_study_trial {
     const char *const *set; /* "optim.lr=0.01", on top of the study's own */
     size_t n_set;
     vkt_trial_state state;
-    const char *why; /* why it is infeasible; else NULL */
+    const char *why; /* why it is infeasible, pruned or cut; else NULL */
     uint64_t steps, best_step;
     double best;       /* the metric of its best checkpoint, chosen in retrospect; NAN: none */
     double first_loss; /* training loss of the first step */
@@ -64,7 +65,7 @@ typedef struct vkt_study_trial {
     double clipped;    /* share of the updates that were clipped */
     double items_per_s, step_ms; /* over the steps after the first fifth, evaluations left out */
     double step_j;               /* energy of such a step, J; NAN: nobody tells it */
-    double seconds;              /* of the whole trial */
+    double seconds;              /* of the whole trial; while it runs: so far */
     uint64_t device_bytes;
     uint64_t to_target;           /* steps to the target; 0: not reached, or none was set */
     double rung[VKT_STUDY_RUNGS]; /* best metric when it reached each; NAN: it did not */

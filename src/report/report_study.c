@@ -18,16 +18,18 @@ static size_t best_trial(const vkt__study_view *s)
 
 static void study_facts(vkt__page *p, const vkt__study_view *s)
 {
-    size_t done = 0, bad = 0, pruned = 0, best = best_trial(s);
+    size_t done = 0, bad = 0, pruned = 0, cut = 0, best = best_trial(s);
     char trials[80], value[120], started[40];
     for (size_t i = 0; i < s->n; i++) {
         done += !strcmp(s->t[i].state, "done");
         bad += !strcmp(s->t[i].state, "infeasible");
         pruned += !strcmp(s->t[i].state, "pruned");
+        cut += !strcmp(s->t[i].state, "cut");
     }
     int len = snprintf(trials, sizeof trials, "%zu: %zu done", s->n, done);
     if (bad) len += snprintf(trials + len, sizeof trials - (size_t)len, ", %zu infeasible", bad);
-    if (pruned) snprintf(trials + len, sizeof trials - (size_t)len, ", %zu pruned", pruned);
+    if (pruned) len += snprintf(trials + len, sizeof trials - (size_t)len, ", %zu pruned", pruned);
+    if (cut) snprintf(trials + len, sizeof trials - (size_t)len, ", %zu cut by the time", cut);
     if (best < s->n)
         vkt__format(value, sizeof value, "%.5g, %.60s", s->t[best].best, s->t[best].name);
     /* 2026-01-02T03:04:05Z -> 2026-01-02 03:04 UTC */

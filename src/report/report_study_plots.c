@@ -56,7 +56,7 @@ static bool wide_losses(const vkt__study_view *s, const double *y, size_t n)
 static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
 {
     const char *names[64];
-    size_t n_names = 0, n = 0, bad = 0, pruned = 0, top = 0, different;
+    size_t n_names = 0, n = 0, bad = 0, pruned = 0, cut = 0, top = 0, different;
     double *x = vkt__alloc((s->n + 1) * 6 * sizeof *x), *y = x + s->n + 1, *bx = y + s->n + 1,
            *by = bx + s->n + 1, *px = by + s->n + 1, *py = px + s->n + 1, worst = NAN;
     const char **label = vkt__alloc((s->n + 1) * 3 * sizeof *label), **bad_label = label + s->n + 1,
@@ -77,7 +77,9 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
             if (k == n_names && n_names < VKT_COUNT(names)) names[n_names++] = v;
             at = (double)k;
         }
-        if (!isnan(t->best) && !strcmp(t->state, "pruned")) {
+        bool was_cut = !strcmp(t->state, "cut");
+        if (!isnan(t->best) && (was_cut || !strcmp(t->state, "pruned"))) {
+            cut += was_cut;
             pruned_label[pruned] = t->label;
             px[pruned] = at;
             py[pruned++] = t->best;
@@ -109,8 +111,10 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
         vkt__plot_add(&plot, &(vkt__series) { "infeasible", VKT__CROSSES, bad, bx, by, .color = 1,
                                               .label = bad_label });
     if (pruned)
-        vkt__plot_add(&plot, &(vkt__series) { "pruned: its best until then", VKT__DOTS, pruned, px,
-                                              py, .color = 2, .label = pruned_label });
+        vkt__plot_add(&plot, &(vkt__series) { cut ? "pruned or cut: its best until then"
+                                                  : "pruned: its best until then",
+                                              VKT__DOTS, pruned, px, py, .color = 2,
+                                              .label = pruned_label });
     if (n > 1)
         vkt__plot_add(&plot, &(vkt__series) { "the best trial", VKT__DOTS, 1, x + top, y + top,
                                               .color = 3, .label = label + top });

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "study/space.h"
 #include "study/study_run.h"
 
 enum { FEWEST_STEPS = 30, EVALUATIONS = 27, MOST_CANDIDATES = 60, MOST_FINALISTS = 3 };
@@ -17,8 +16,7 @@ enum { FEWEST_STEPS = 30, EVALUATIONS = 27, MOST_CANDIDATES = 60, MOST_FINALISTS
 #define SEARCH_UNTIL 0.6
 #define SEEDS_UNTIL 0.85
 #define TRIAL_SHARE (1.0 / 40)
-/* A best checkpoint before this share of its steps: they were too many; after the other: too few.
- */
+/* A best checkpoint before this share of a trial's steps: it had too many; after the other: few. */
 #define EARLY_BEST 0.6
 #define LATE_BEST 0.75
 #define LONGER 8
@@ -29,11 +27,6 @@ static const char playbook[] =
     "more experiments, long ones tell more. Before a change is adopted, repeat it with other "
     "seeds. Last, train longer. The batch size is left alone: it governs speed.";
 
-typedef struct settings {
-    const char **set;
-    size_t n;
-} settings;
-
 typedef struct plan {
     vkt_study *s;
     double budget, start, step;   /* seconds: of all; of a trial without its steps; of a step */
@@ -41,11 +34,13 @@ typedef struct plan {
     size_t first_look;            /* its best trial */
     double lr;                    /* lr* */
     size_t at_lr;                 /* the trial with it, all else as in the recipe */
-    settings finalist[MOST_FINALISTS + 1]; /* the last is the recipe */
+    vkt__settings finalist[MOST_FINALISTS + 1]; /* the last is the recipe */
     size_t n_finalists, winner;
     double median, recipe_median; /* the winner's over its seeds */
     bool late;                    /* its best checkpoints are near the end */
     size_t best_seed;             /* its best trial of those */
+    bool seeds_cut;               /* seeds were begun, and none ended in time for all */
+    bool left_out;                /* there was no time for a stage, or for its end */
     size_t result;                /* trial to be used */
 } plan;
 
@@ -67,7 +62,8 @@ static double affords(const plan *p, double seconds)
 }
 
 /* The settings, then the length that all trials of a stage have. */
-static vkt__trial_spec spec(const plan *p, const char *group, const settings *of, uint64_t steps)
+static vkt__trial_spec spec(const plan *p, const char *group, const vkt__settings *of,
+                            uint64_t steps)
 {
     vkt_study *s = p->s;
     /* None but the last takes the time of the last, and that ends with the time. */
@@ -83,17 +79,10 @@ static vkt__trial_spec spec(const plan *p, const char *group, const settings *of
     return (vkt__trial_spec) { .group = group, .set = set, .n_set = of->n + 2, .until = until };
 }
 
-static settings with(vkt_study *s, const settings *of, const char *more)
+/* Whether one more of the stage's trials is likely to end while trials may run. */
+static bool has_time(const plan *p)
 {
-    settings out = { vkt__arena_alloc(&s->priv->arena, (of->n + 1) * sizeof *out.set), of->n + 1 };
-    if (of->n) memcpy(out.set, of->set, of->n * sizeof *out.set);
-    out.set[of->n] = more;
-    return out;
-}
-
-static bool done(const vkt_study_trial *t)
-{
-    return t->state == VKT_TRIAL_DONE && !isnan(t->best);
+    return vkt__study_spent(p->s) + cost(p, p->steps) <= SEEDS_UNTIL * p->budget;
 }
 
 /* A row of the table: the best trial of a stage, which began when so much had been spent. */
@@ -147,7 +136,7 @@ static vkt_status look(plan *p)
 {
     vkt_study *s = p->s;
     vkt_status st = VKT_OK;
-    const settings none = { 0 };
+    const vkt__settings none = { 0 };
     const vkt_study_trial *t;
     uint64_t few = VKT_MIN(p->full, 50);
     size_t first = s->n_trials;
@@ -157,26 +146,28 @@ static vkt_status look(plan *p)
     if (s->priv->desc->dry_run) goto fail;
     measure(p, first);
     uint64_t steps = (uint64_t)fmin(affords(p, LOOK_SHARE * p->budget), (double)p->full);
-    if (steps > 2 * few && done(t)) {
+    if (steps > 2 * few && vkt__trial_usable(t)) {
         one = spec(p, "first", &none, steps);
         VKT_TRY(vkt__study_trial(s, &one, &t));
         measure(p, first + 1); /* the first one may have compiled its kernels */
     } else {
         steps = few;
     }
-    bool early = done(t) && (double)t->best_step < EARLY_BEST * (double)t->steps;
+    bool early = vkt__trial_usable(t) && (double)t->best_step < EARLY_BEST * (double)t->steps;
     double wanted = early ? fmax(2 * (double)t->best_step, (double)t->steps / 4) : (double)p->full;
     /* No shorter than takes as long as the start of a trial: nothing would be saved. */
     double most = fmax(affords(p, TRIAL_SHARE * p->budget), p->start / fmax(p->step, 1e-9));
     p->wanted = (uint64_t)fmin(fmax(wanted, FEWEST_STEPS), (double)p->full);
     p->steps = (uint64_t)fmin((double)p->wanted, fmax(most, FEWEST_STEPS));
     p->first_look = s->n_trials - 1;
-    if (done(&s->trials[first]) && vkt__study_better(s, s->trials[first].best, t->best))
+    if (vkt__trial_usable(&s->trials[first]) &&
+        vkt__study_better(s, s->trials[first].best, t->best))
         p->first_look = first;
-    if (!done(t)) {
+    if (t->state == VKT_TRIAL_CUT && !vkt__trial_usable(t)) t = &s->trials[p->first_look];
+    if (!vkt__trial_usable(t)) {
         vkt__study_advise(s, "1. first look: the recipe as it is fails in %llu steps: %s",
                           (unsigned long long)steps,
-                          t->why ? t->why : "the time was over before its first evaluation");
+                          t->why ? t->why : "no evaluation has a number");
         goto fail;
     }
     row(p, "first look", first, 0, p->first_look);
@@ -193,9 +184,10 @@ fail:
 
 /* ---- 2: the learning rate ---- */
 
+/* Those that had all of their steps, or diverged; n_cut: those that the time has cut. */
 typedef struct rates {
     double lr[32];
-    size_t trial[32], n;
+    size_t trial[32], n, n_cut;
 } rates;
 
 static vkt_status try_rates(plan *p, rates *r, const double *lr, size_t n)
@@ -205,12 +197,14 @@ static vkt_status try_rates(plan *p, rates *r, const double *lr, size_t n)
     size_t first;
     for (size_t i = 0; i < n; i++) {
         const char *set = vkt__study_value(s, "optim.lr", lr[i]);
-        specs[i] = spec(p, "sweep", &(settings) { &set, 1 }, p->steps);
+        specs[i] = spec(p, "sweep", &(vkt__settings) { &set, 1 }, p->steps);
     }
     vkt_status st = vkt__study_trials(s, specs, n, &first);
-    for (size_t i = 0; i < n && r->n < VKT_COUNT(r->lr); i++, r->n++) {
+    for (size_t i = 0; i < n && r->n < VKT_COUNT(r->lr); i++) {
+        r->n_cut += s->trials[first + i].state == VKT_TRIAL_CUT;
+        if (s->trials[first + i].state == VKT_TRIAL_CUT) continue;
         r->lr[r->n] = vkt__number_or_nan(vkt__study_value(s, "", lr[i]) + 1);
-        r->trial[r->n] = first + i;
+        r->trial[r->n++] = first + i;
     }
     return st;
 }
@@ -222,7 +216,7 @@ static size_t best_rate(const vkt_study *s, const rates *r)
         size_t best = r->n;
         for (size_t i = 0; i < r->n; i++) {
             const vkt_study_trial *t = &s->trials[r->trial[i]];
-            if (!done(t) || (steady && t->rise > 0)) continue;
+            if (!vkt__trial_usable(t) || (steady && t->rise > 0)) continue;
             if (best == r->n || vkt__study_better(s, t->best, s->trials[r->trial[best]].best))
                 best = i;
         }
@@ -236,6 +230,15 @@ static bool is_end(const rates *r, size_t at, bool upper)
     for (size_t i = 0; i < r->n; i++)
         if (upper ? r->lr[i] > r->lr[at] : r->lr[i] < r->lr[at]) return false;
     return true;
+}
+
+/* The recipe's, by the first look at it. */
+static void keep_rate(plan *p, double own, const char *why)
+{
+    p->lr = own;
+    p->at_lr = p->first_look;
+    p->left_out = true;
+    vkt__study_advise(p->s, "2. learning rate: %s", why);
 }
 
 static vkt_status find_rate(plan *p)
@@ -252,17 +255,26 @@ static vkt_status find_rate(plan *p)
     /* The rate tells most: three of them may take the time of the next stage. */
     while (n > 3 && began + (double)n * each(p) > until) n -= 2;
     if (began + (double)n * each(p) > SEARCH_UNTIL * p->budget) n = 1;
-    if (n == 1 && done(&s->trials[p->first_look])) { /* which has that rate */
-        p->lr = own;
-        p->at_lr = p->first_look;
-        vkt__study_advise(s, "2. learning rate: there was no time to try any but the recipe's");
+    bool looked = vkt__trial_usable(&s->trials[p->first_look]);
+    if (n == 1 && looked) { /* which has that rate */
+        keep_rate(p, own, "there was no time to try any but the recipe's");
         goto fail;
     }
     VKT_TRY(try_rates(p, &r, around + (VKT_COUNT(around) - n) / 2, n));
     if (s->priv->desc->dry_run) goto fail;
     measure(p, first);
     best = best_rate(s, &r);
-    for (; more < EXTENSIONS && vkt__study_spent(s) < until; more++, best = best_rate(s, &r)) {
+    if (best == r.n && r.n_cut && looked) {
+        keep_rate(p, own, "none that was tried ended in time with a result, so the recipe's stays");
+        goto fail;
+    }
+    if (s->trials[first + n / 2].state == VKT_TRIAL_CUT && looked) { /* the recipe's own */
+        r.lr[r.n] = own;
+        r.trial[r.n++] = p->first_look;
+        best = best_rate(s, &r);
+    }
+    for (; more < EXTENSIONS && !r.n_cut && vkt__study_spent(s) < until && has_time(p);
+         more++, best = best_rate(s, &r)) {
         bool none = best == r.n, upper = !none && is_end(&r, best, true);
         if (!none && !upper && !is_end(&r, best, false)) break;
         double next = upper ? r.lr[best] * 3 : INFINITY;
@@ -270,14 +282,17 @@ static vkt_status find_rate(plan *p)
         VKT_TRY(try_rates(p, &r, &next, 1));
     }
     if (best == r.n) {
-        const vkt_study_trial *t = &s->trials[r.trial[0]];
-        st = vkt__fail(VKT_E_FAILED, "study",
-                       "none of %zu learning rates trained without diverging; message of the first "
-                       "trial: %s",
-                       r.n, t->why ? t->why : "nothing");
+        const vkt_study_trial *t = &s->trials[first];
+        st = r.n_cut ? vkt__fail(VKT_E_FAILED, "study",
+                                 "the time ended before a learning rate had a result: --minutes "
+                                 "must be more")
+                     : vkt__fail(VKT_E_FAILED, "study",
+                                 "none of %zu learning rates trained without diverging; message of "
+                                 "the first trial: %s",
+                                 r.n, t->why ? t->why : "nothing");
         goto fail;
     }
-    if (vkt__study_spent(s) + 2 * each(p) < until) {
+    if (!r.n_cut && vkt__study_spent(s) + 2 * each(p) < until) {
         const double between[] = { r.lr[best] / sqrt(3), r.lr[best] * sqrt(3) };
         VKT_TRY(try_rates(p, &r, between, VKT_COUNT(between)));
         best = best_rate(s, &r);
@@ -300,77 +315,21 @@ fail:
 
 /* ---- 3: width and regularisation ---- */
 
-/* Whether weight decay is apart from the gradient: useful values are larger then. */
-static bool decays_apart(vkt_optim_rule rule)
-{
-    return rule == VKT_RULE_ADAMW || rule == VKT_RULE_LION || rule == VKT_RULE_ADAN ||
-           rule == VKT_RULE_MUON || rule == VKT_RULE_ADAFACTOR;
-}
-
-/* A list's widths and dropouts; fixed: widths are given, or something is added to what they give.
- */
-static settings of_layers(vkt_study *s, const settings *from, const char *path,
-                          const vkt_layer *layers, size_t n, double wider, double drop, bool fixed)
-{
-    settings out = *from;
-    bool whole = !strcmp(path, "model"); /* its last layer has as many outputs as the data */
-    for (size_t k = 0; k < n; k++) fixed |= layers[k].n_body > 0;
-    for (size_t k = 0; k < n; k++) {
-        const vkt_layer *l = &layers[k];
-        if (!strcmp(l->type, "linear") && l->out && !(whole && k + 1 == n) && !fixed)
-            out = with(s, &out,
-                       vkt__study_text(s, "%s.%zu.out=%.0f", path, k,
-                                       fmax(round(l->out * pow(2, wider)), 1)));
-        if (!strcmp(l->type, "dropout"))
-            out = with(s, &out, vkt__study_text(s, "%s.%zu.p=%.2f", path, k, drop));
-    }
-    return out;
-}
-
-/* Candidate i: a point of a Halton sequence around the recipe at lr*; the first is that itself. */
-static settings candidate(plan *p, uint64_t i)
-{
-    vkt_study *s = p->s;
-    const vkt_config *c = s->priv->base;
-    const settings none = { 0 };
-    uint32_t dim = 0;
-    uint64_t seed = c->seed;
-    if (!i) return with(s, &none, vkt__study_value(s, "optim.lr", p->lr));
-    double rate = p->lr * pow(3, 2 * vkt__halton(seed, dim++, i) - 1);
-    double now = (double)c->optim.weight_decay, most = decays_apart(c->optim.rule) ? 1 : 1e-2;
-    double low = now > 0 ? now / 30 : most / 1e3, high = now > 0 ? now * 30 : most;
-    settings out = with(s, &none, vkt__study_value(s, "optim.lr", rate));
-    out = with(s, &out,
-               vkt__study_value(s, "optim.weight_decay",
-                                low * pow(high / low, vkt__halton(seed, dim++, i))));
-    double wider = floor(4 * vkt__halton(seed, dim++, i)) - 1, drop = vkt__halton(seed, dim++, i);
-    bool cosine = vkt__halton(seed, dim++, i) < 0.5;
-    size_t last = c->n_layers ? c->n_layers - 1 : 0;
-    const vkt_layer *end = c->n_layers ? &c->layers[last] : NULL;
-    bool members = end && !strcmp(end->type, "members");
-    out = of_layers(s, &out, "model", c->layers, c->n_layers, wider, 0.6 * drop, c->init != NULL);
-    if (members) /* whose last layer gives it any width */
-        out = of_layers(s, &out, vkt__study_text(s, "model.%zu.body", last), end->body, end->n_body,
-                        wider, 0.6 * drop, c->init != NULL);
-    if (c->schedule.kind == VKT_SCHED_CONSTANT && cosine)
-        out = with(s, &out, "schedule.kind=cosine");
-    return out;
-}
-
 static vkt_status search(plan *p)
 {
     vkt_study *s = p->s;
     vkt_status st = VKT_OK;
-    size_t first = s->n_trials, n = 0, order[MOST_CANDIDATES], pruned = 0,
+    size_t first = s->n_trials, n = 0, order[MOST_CANDIDATES], pruned = 0, cut = 0,
            wave = VKT_MIN(VKT_MAX(s->priv->desc->n_devices, 1), 8), at;
     double began = vkt__study_spent(s), until = SEARCH_UNTIL * p->budget;
     vkt__trial_spec specs[8];
-    settings of[MOST_CANDIDATES];
-    of[0] = candidate(p, 0); /* which the sweep of rates has tried */
+    vkt__settings of[MOST_CANDIDATES];
+    of[0] = vkt__candidate(s, p->lr, 0); /* which the sweep of rates has tried */
     order[n++] = p->at_lr;
-    while (n + wave <= MOST_CANDIDATES && vkt__study_spent(s) + 0.6 * cost(p, p->steps) < until) {
+    while (n + wave <= MOST_CANDIDATES && has_time(p) &&
+           vkt__study_spent(s) + 0.6 * cost(p, p->steps) < until) {
         for (size_t i = 0; i < wave; i++) {
-            of[n + i] = candidate(p, n + i);
+            of[n + i] = vkt__candidate(s, p->lr, n + i);
             specs[i] = spec(p, "search", &of[n + i], p->steps);
             specs[i].prune = true;
         }
@@ -379,16 +338,21 @@ static vkt_status search(plan *p)
         n += wave;
     }
     measure(p, first);
-    for (size_t i = 0; i < n; i++) pruned += s->trials[order[i]].state == VKT_TRIAL_PRUNED;
+    for (size_t i = 0; i < n; i++) {
+        pruned += s->trials[order[i]].state == VKT_TRIAL_PRUNED;
+        cut += s->trials[order[i]].state == VKT_TRIAL_CUT && order[i] != p->at_lr;
+    }
     vkt__trials_sort(s, order, n);
-    while (p->n_finalists < VKT_MIN(n, MOST_FINALISTS) && done(&s->trials[order[p->n_finalists]])) {
+    while (p->n_finalists < VKT_MIN(n, MOST_FINALISTS) &&
+           vkt__trial_done(&s->trials[order[p->n_finalists]])) {
         size_t trial = order[p->n_finalists];
         p->finalist[p->n_finalists++] = of[trial == p->at_lr ? 0 : trial - first + 1];
     }
-    if (!p->n_finalists) p->finalist[p->n_finalists++] = candidate(p, 0);
+    if (!p->n_finalists) p->finalist[p->n_finalists++] = vkt__candidate(s, p->lr, 0);
     p->best_seed = order[0]; /* until there are seeds */
     p->median = p->recipe_median = NAN;
     p->late = (double)s->trials[order[0]].best_step > LATE_BEST * (double)s->trials[order[0]].steps;
+    p->left_out |= n == 1;
     if (n == 1) {
         vkt__study_advise(s, "3. width and regularisation: there was no time for a candidate");
         goto fail;
@@ -397,8 +361,10 @@ static vkt_status search(plan *p)
     vkt__study_advise(s,
                       "3. width and regularisation: %zu candidates around that rate (weight decay, "
                       "dropout, width, decay of the rate), %zu of them ended early since others "
-                      "were better; the best has %s %.4g; %s",
-                      n, pruned, s->metric, s->trials[order[0]].best,
+                      "were better%s; the best has %s %.4g; %s",
+                      n, pruned,
+                      cut ? vkt__study_text(s, ", %zu since the time was over", cut) : "",
+                      s->metric, s->trials[order[0]].best,
                       n + wave > MOST_CANDIDATES ? "more would only fit the validation set"
                                                  : "its share of the time was used");
     vkt__study_say_noise(s, &s->trials[order[0]], s->trials[p->at_lr].best, n);
@@ -408,19 +374,11 @@ fail:
 
 /* ---- 4: fresh seeds ---- */
 
-/* Whether the time ended a trial before it had a result. */
-static bool was_cut(const vkt_study_trial *t)
-{
-    return t->state == VKT_TRIAL_INFEASIBLE ? t->why && !strcmp(t->why, VKT__NO_TIME)
-                                            : isnan(t->best);
-}
-
-/* Trials [k][n] from `at`: how many of the first seeds all candidates have a result of. */
+/* Trials from `at`, k to a seed: how many of the first seeds no trial was cut of. */
 static size_t whole_seeds(const vkt_study *s, size_t at, size_t k, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < k; c++)
-            if (was_cut(&s->trials[at + c * n + i])) return i;
+    for (size_t i = 0; i < k * n; i++)
+        if (s->trials[at + i].state == VKT_TRIAL_CUT) return i / k;
     return n;
 }
 
@@ -433,23 +391,26 @@ static vkt_status seeds(plan *p)
     while (p->n_finalists > 1 && (double)((p->n_finalists + 1) * n) * each(p) > left)
         p->n_finalists--;
     while (n > 0 && (double)((p->n_finalists + 1) * n) * each(p) > left) n--;
+    p->left_out |= !n;
     if (!n) {
         vkt__study_advise(s, "4. fresh seeds: there was no time for them, so that chance may have "
                              "chosen among the candidates");
         return VKT_OK;
     }
     size_t k = p->n_finalists + 1, n_late = 0;
-    p->finalist[p->n_finalists] = (settings) { 0 };
+    p->finalist[p->n_finalists] = (vkt__settings) { 0 };
     vkt__trial_spec *specs = vkt__alloc((k * n + 1) * sizeof *specs);
     double *value = vkt__alloc((n + 1) * sizeof *value), median[MOST_FINALISTS + 1];
-    for (size_t i = 0; i < k * n; i++) {
-        uint64_t seed = s->priv->base->seed + 101 + i % n;
-        settings of =
-            with(s, &p->finalist[i / n], vkt__study_text(s, "seed=%llu", (unsigned long long)seed));
-        specs[i] = spec(p, i / n < p->n_finalists ? "candidate" : "recipe", &of, p->steps);
+    for (size_t i = 0; i < k * n; i++) { /* a seed after the other: the time may end between them */
+        uint64_t seed = s->priv->base->seed + 101 + i / k;
+        vkt__settings of = vkt__settings_with(
+            s, &p->finalist[i % k], vkt__study_text(s, "seed=%llu", (unsigned long long)seed));
+        specs[i] = spec(p, i % k < p->n_finalists ? "candidate" : "recipe", &of, p->steps);
     }
     VKT_TRY(vkt__study_trials(s, specs, k * n, &at));
     size_t whole = whole_seeds(s, at, k, n);
+    p->left_out |= whole < n;
+    p->seeds_cut = !whole;
     if (!whole) {
         vkt__study_advise(s, "4. fresh seeds: the time ended before each candidate had one");
         goto fail;
@@ -457,17 +418,18 @@ static vkt_status seeds(plan *p)
     p->winner = p->n_finalists;
     for (size_t c = k; c-- > 0;) {
         for (size_t i = 0; i < whole; i++) {
-            double v = s->trials[at + c * n + i].best;
+            double v = s->trials[at + i * k + c].best;
             value[i] = isnan(v) ? -s->metric_sign * INFINITY : v;
         }
         median[c] = vkt__median(value, whole);
         if (c == p->n_finalists || vkt__study_better(s, median[c], median[p->winner]))
             p->winner = c;
     }
-    for (size_t i = at + p->winner * n; i < at + p->winner * n + whole; i++) {
+    for (size_t i = at + p->winner; i < at + whole * k; i += k) {
         const vkt_study_trial *t = &s->trials[i];
-        n_late += done(t) && (double)t->best_step > LATE_BEST * (double)t->steps;
-        if (done(t) && (best == SIZE_MAX || vkt__study_better(s, t->best, s->trials[best].best)))
+        n_late += vkt__trial_done(t) && (double)t->best_step > LATE_BEST * (double)t->steps;
+        if (vkt__trial_done(t) &&
+            (best == SIZE_MAX || vkt__study_better(s, t->best, s->trials[best].best)))
             best = i;
     }
     if (best == SIZE_MAX) {
@@ -506,10 +468,13 @@ static vkt_status train_longer(plan *p)
                             : (double)p->wanted;
     uint64_t steps = (uint64_t)fmin(longer, most);
     bool is_longer = steps > p->steps;
+    const char *stage = is_longer ? "longer run" : "final run";
     const vkt_study_trial *t, *looked = &s->trials[p->first_look];
+    p->left_out |= most < now;
     if (most < now) {
         p->result = p->best_seed;
-        if (done(looked) && !vkt__study_better(s, s->trials[p->result].best, looked->best))
+        if (vkt__trial_usable(looked) &&
+            !vkt__study_better(s, s->trials[p->result].best, looked->best))
             p->result = p->first_look;
         vkt__study_advise(s, "5. longer run: there was no time for one as long as the trials");
         goto fail;
@@ -518,32 +483,33 @@ static vkt_status train_longer(plan *p)
     one.baseline = true;
     VKT_TRY(vkt__study_trial(s, &one, &t));
     looked = &s->trials[p->first_look]; /* they have moved */
-    bool good = done(t) && !vkt__study_better(s, p->median, t->best);
+    double least = isnan(p->median) ? s->trials[p->best_seed].best : p->median;
+    bool good = vkt__trial_usable(t) && !vkt__study_better(s, least, t->best);
     p->result = good ? s->n_trials - 1 : p->best_seed;
-    bool first_best = done(looked) && vkt__study_better(s, looked->best, s->trials[p->result].best);
+    double result = s->trials[p->result].best;
+    bool first_best = vkt__trial_usable(looked) && vkt__study_better(s, looked->best, result);
     if (first_best) p->result = p->first_look;
-    row(p, is_longer ? "longer run" : "final run", first, began, s->n_trials - 1);
+    row(p, stage, first, began, s->n_trials - 1);
     const char *why = is_longer && p->late ? "the best checkpoints were near the end"
                       : is_longer          ? "the trials were shorter than the recipe needs"
                       : p->late            ? "there was no time for a longer one"
                                 : "the best checkpoints came long before the end, so that "
                                   "no longer run is worth it";
-    vkt__study_advise(s, "5. %s: %llu steps, since %s: %s %.4g at step %llu%s",
-                      is_longer ? "longer run" : "final run", (unsigned long long)steps, why,
-                      s->metric, t->best, (unsigned long long)t->best_step,
-                      first_best ? "; the first look at the recipe is better, and is taken"
-                      : good     ? ""
-                                 : "; the best run on fresh seeds is better, and is taken");
+    const char *taken = first_best ? "; the first look at the recipe is better, and is taken"
+                        : good     ? ""
+                        : isnan(p->median)
+                            ? "; the best trial is better, and is taken"
+                            : "; the best run on fresh seeds is better, and is taken";
+    const char *cut = t->why ? vkt__study_text(s, " (%s)", t->why) : "";
+    p->left_out |= t->state == VKT_TRIAL_CUT;
+    if (!vkt__trial_usable(t))
+        vkt__study_advise(s, "5. %s: it has no result%s%s", stage, cut, taken);
+    else
+        vkt__study_advise(s, "5. %s: %llu steps%s, since %s: %s %.4g at step %llu%s", stage,
+                          (unsigned long long)t->steps, cut, why, s->metric, t->best,
+                          (unsigned long long)t->best_step, taken);
 fail:
     return st;
-}
-
-/* The answer comes first, though it is known last. */
-static void answer_first(vkt_study *s)
-{
-    const char *last = s->advice[s->n_advice - 1];
-    memmove((void *)(s->advice + 1), s->advice, (s->n_advice - 1) * sizeof *s->advice);
-    s->advice[0] = last;
 }
 
 static void conclude(plan *p)
@@ -552,8 +518,10 @@ static void conclude(plan *p)
     const vkt_study_trial *t = &s->trials[p->result];
     vkt__noise z = vkt__study_noise(s, t);
     double used = vkt__study_spent(s);
-    const settings none = { 0 };
-    const settings *won = p->result == p->first_look ? &none : &p->finalist[p->winner];
+    size_t begun = 0;
+    for (size_t i = 0; i < s->n_trials; i++) begun += s->trials[i].seconds > 0;
+    const vkt__settings none = { 0 };
+    const vkt__settings *won = p->result == p->first_look ? &none : &p->finalist[p->winner];
     vkt__str set = { 0 };
     for (size_t i = 0; i < won->n; i++) {
         vkt__study_apply(s, won->set[i]);
@@ -561,20 +529,23 @@ static void conclude(plan *p)
     }
     s->best_run = vkt__study_text(s, "%s/%s", s->dir, t->name);
     s->command = vkt__study_command(s, t->set, t->n_set);
-    vkt__study_advise(s,
-                      used > p->budget
-                          ? "%zu trials took %.0f s, more than the %.0f s asked for: a trial's "
-                            "start and its last evaluation are not cut short"
-                          : "%zu trials took %.0f of %.0f s; it ends here since every stage is "
-                            "done",
-                      s->n_trials, used, p->budget);
+    vkt__study_advise(
+        s,
+        used > p->budget ? "%zu trials took %.0f s, more than the %.0f s asked for: a trial's "
+                           "start and its last evaluation are not cut short"
+        : p->left_out
+            ? "%zu trials took %.0f of %.0f s; it ends here since there was no time for every stage"
+            : "%zu trials took %.0f of %.0f s; it ends here since every stage is done",
+        begun, used, p->budget);
     const char *error = z.metric == s->metric && !isnan(z.error)
                             ? vkt__study_text(s, " (standard error %.2g)", z.error)
                             : "";
     double gain = s->metric_sign * (p->median - p->recipe_median);
     vkt__str seeds = { 0 };
     if (isnan(p->median))
-        vkt__str_printf(&seeds, "no fresh seeds were tried, so that part of it may be luck");
+        vkt__str_printf(&seeds, "%s, so that part of it may be luck",
+                        p->seeds_cut ? "fresh seeds did not end in time"
+                                     : "no fresh seeds were tried");
     else
         vkt__str_printf(&seeds,
                         "on fresh seeds in equal steps the recipe as it is has %.4g, the best "
@@ -587,7 +558,7 @@ static void conclude(plan *p)
                       s->metric, t->best, error, set.len ? set.data : "the recipe's own settings",
                       seeds.data);
     vkt__str_finish(&seeds);
-    answer_first(s);
+    vkt__study_answer_first(s);
     vkt__str_finish(&set);
 }
 

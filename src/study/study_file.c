@@ -363,14 +363,17 @@ vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, b
                          "'%s/study.json': trial %zu differs from the one that this version of "
                          "vktrain plans: start a new study",
                          s->dir, i);
-    if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_DONE)))
-        t->state = VKT_TRIAL_DONE;
-    else if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_INFEASIBLE)))
-        t->state = VKT_TRIAL_INFEASIBLE;
-    else if (!strcmp(state, vkt_trial_state_name(VKT_TRIAL_PRUNED)))
-        t->state = VKT_TRIAL_PRUNED;
-    else
+    static const vkt_trial_state ended[] = { VKT_TRIAL_DONE, VKT_TRIAL_INFEASIBLE, VKT_TRIAL_PRUNED,
+                                             VKT_TRIAL_CUT };
+    for (size_t k = 0; k < VKT_COUNT(ended) && !*found; k++) {
+        *found = !strcmp(state, vkt_trial_state_name(ended[k]));
+        if (*found) t->state = ended[k];
+    }
+    if (!*found) { /* it goes on, and what it took so far was spent */
+        const json_t *seconds = json_object_get(j, "seconds");
+        t->seconds = json_is_number(seconds) ? json_number_value(seconds) : 0;
         return VKT_OK;
+    }
     const json_t *rungs = json_object_get(j, "rungs");
     for (size_t k = 0; k < VKT_STUDY_RUNGS; k++) t->rung[k] = to_number(json_array_get(rungs, k));
     for (size_t k = 0; k < VKT_COUNT(fields); k++) {
@@ -384,6 +387,5 @@ vkt_status vkt__study_recall(const vkt_study *s, size_t i, vkt_study_trial *t, b
             memcpy(at, &d, sizeof d);
     }
     t->why = why ? vkt__arena_strdup(&s->priv->arena, why) : NULL;
-    *found = true;
     return VKT_OK;
 }

@@ -66,7 +66,8 @@ vkt_status vkt__trial_outcome(const vkt_study *s, const vkt_config *c, const cha
 const char *vkt__trial_word(const vkt_study_trial *t, double reference)
 {
     if (t->state == VKT_TRIAL_INFEASIBLE) return isinf(t->rise) ? "diverged" : "infeasible";
-    if (t->state == VKT_TRIAL_PRUNED) return "pruned";
+    if (t->state == VKT_TRIAL_PRUNED || t->state == VKT_TRIAL_CUT)
+        return vkt_trial_state_name(t->state);
     if (t->rise > 0) return "loss rises";
     if (t->final_loss >= t->first_loss ||
         t->first_loss - t->final_loss < 0.5 * (t->first_loss - reference))
@@ -88,6 +89,16 @@ bool vkt__trial_stable(const vkt_study_trial *t, double reference)
     return !strcmp(vkt__trial_word(t, reference), "stable");
 }
 
+bool vkt__trial_done(const vkt_study_trial *t)
+{
+    return t->state == VKT_TRIAL_DONE && !isnan(t->best);
+}
+
+bool vkt__trial_usable(const vkt_study_trial *t)
+{
+    return (t->state == VKT_TRIAL_DONE || t->state == VKT_TRIAL_CUT) && !isnan(t->best);
+}
+
 bool vkt__study_better(const vkt_study *s, double a, double b)
 {
     if (isnan(a) || isnan(b)) return !isnan(a) && isnan(b);
@@ -97,7 +108,8 @@ bool vkt__study_better(const vkt_study *s, double a, double b)
 /* The less, the better off. */
 static int standing(const vkt_study_trial *t)
 {
-    return t->state == VKT_TRIAL_DONE && !isnan(t->best) ? 0 : t->state == VKT_TRIAL_PRUNED ? 1 : 2;
+    bool part = t->state == VKT_TRIAL_PRUNED || vkt__trial_usable(t);
+    return vkt__trial_done(t) ? 0 : part ? 1 : 2;
 }
 
 bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b)

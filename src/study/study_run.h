@@ -66,7 +66,8 @@ typedef struct vkt__trial_spec {
 } vkt__trial_spec;
 /* `why` of a trial that was not begun for that. */
 #define VKT__NO_TIME "no time was left for it"
-/* Seconds of all trials, on a device: the sum of their times by the number of devices. */
+/* Seconds of all trials, also of those that run, on a device: the sum of their times by the number
+ * of devices. */
 double vkt__study_spent(const vkt_study *s);
 /* The configuration of a trial: recipe, the study's settings, the trial's. */
 vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t n_set,
@@ -94,10 +95,13 @@ const char *vkt__trial_word(const vkt_study_trial *t, double reference);
  * of guessing. */
 const char *vkt__trial_word_near(const vkt_study_trial *t, double reference);
 bool vkt__trial_stable(const vkt_study_trial *t, double reference);
+/* It has a result of all of its steps; or of some of them, where the time cut it. */
+bool vkt__trial_done(const vkt_study_trial *t);
+bool vkt__trial_usable(const vkt_study_trial *t);
 /* True if a is better than b by the study's metric; NAN is worse than anything. */
 bool vkt__study_better(const vkt_study *s, double a, double b);
-/* The order of trials: those that ended by their best, then those pruned (later ones first), then
- * the infeasible. */
+/* The order of trials: those that ended by their best, then those pruned or cut (later ones first),
+ * then the infeasible and those that never began. */
 bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b);
 /* The trials' indices [n] by that order. */
 void vkt__trials_sort(const vkt_study *s, size_t *order, size_t n);
@@ -146,6 +150,8 @@ const char *vkt__study_of(vkt_study *s, const char *kind, const char *more);
 /* Text in the study's arena. */
 const char *vkt__study_text(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__study_advise(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* The last sentence becomes the first: the answer, which is known last. */
+void vkt__study_answer_first(vkt_study *s);
 void vkt__study_apply(vkt_study *s, const char *setting);
 /* The table: its columns once, then cells in order. */
 void vkt__study_columns(vkt_study *s, const char *const *names, size_t n);
@@ -250,6 +256,20 @@ typedef struct vkt__data_verdict {
     double next_low, next_high; /* what a further doubling would give, if it goes on like that */
 } vkt__data_verdict;
 vkt__data_verdict vkt__data_verdict_of(const double *value, size_t n, size_t seeds, int sign);
+/* ---- study_candidate.c ---- */
+
+/* What a trial sets, in the study's arena. */
+typedef struct vkt__settings {
+    const char **set;
+    size_t n;
+} vkt__settings;
+vkt__settings vkt__settings_with(vkt_study *s, const vkt__settings *of, const char *more);
+/* Candidate i of `study auto`: a point of a Halton sequence around the recipe at lr; the first is
+ * that itself. */
+vkt__settings vkt__candidate(vkt_study *s, double lr, uint64_t i);
+
+/* ---- study_auto.c ---- */
+
 vkt_status vkt__study_auto_check(vkt_study *s);
 vkt_status vkt__study_auto(vkt_study *s);
 vkt_status vkt__study_batch_size(vkt_study *s);

@@ -20,11 +20,6 @@ static const char playbook[] =
     "and if it is also good on other seeds. To see the effect of one metaparameter, compare its "
     "values, each with the best values of the others.";
 
-static bool counts(const vkt_study_trial *t)
-{
-    return t->state == VKT_TRIAL_DONE && !isnan(t->best);
-}
-
 /* ---- the table: best first, infeasible ones last ---- */
 
 static void settings_cell(vkt_study *s, const vkt_study_trial *t)
@@ -109,7 +104,7 @@ static void check_boundary(vkt_study *s, const vkt__space *space, const size_t *
         const vkt__axis *x = &space->axis[i];
         double at[3];
         size_t k = 0;
-        for (; k < VKT_MIN(n, VKT_COUNT(at)) && counts(&s->trials[order[k]]); k++)
+        for (; k < VKT_MIN(n, VKT_COUNT(at)) && vkt__trial_done(&s->trials[order[k]]); k++)
             at[k] = position(&s->trials[order[k]], x);
         if (!vkt__at_end(at, k)) continue;
         bool lower = at[0] < 0.5;
@@ -250,7 +245,7 @@ static void locate(const search *w, double *seen, double *loss)
     for (size_t i = 0; i < w->done; i++) {
         const vkt_study_trial *t = &s->trials[order[i]];
         vkt__space_locate(&w->space, t->set, t->n_set, seen + i * w->space.n);
-        loss[i] = counts(t) ? -s->metric_sign * t->best : INFINITY;
+        loss[i] = vkt__trial_done(t) ? -s->metric_sign * t->best : INFINITY;
     }
     free(order);
 }
@@ -364,7 +359,7 @@ static void say_rising(vkt_study *s, const size_t *order, size_t n)
     if (!(best->rise > 0)) return;
     for (size_t i = n; i-- > 1;) {
         const vkt_study_trial *t = &s->trials[order[i]];
-        if (counts(t) && !(t->rise > 0)) stable = t;
+        if (vkt__trial_done(t) && !(t->rise > 0)) stable = t;
     }
     vkt__study_advise(s,
                       "training loss of %s rises by %.3g where it should fall, so another seed may "
@@ -377,7 +372,7 @@ static void say_rising(vkt_study *s, const size_t *order, size_t n)
 static void say_noise(vkt_study *s, const size_t *order, size_t n)
 {
     size_t ended = 0;
-    while (ended < n && counts(&s->trials[order[ended]])) ended++;
+    while (ended < n && vkt__trial_done(&s->trials[order[ended]])) ended++;
     if (ended > 2)
         vkt__study_say_noise(s, &s->trials[order[0]], s->trials[order[ended / 2]].best, ended);
 }
@@ -389,7 +384,7 @@ static vkt_status conclude(search *w)
     vkt__trials_sort(s, w->order, w->n);
     fill_table(s, &w->space, w->order, w->n);
     const vkt_study_trial best = s->trials[w->order[0]];
-    if (!counts(&best)) {
+    if (!vkt__trial_done(&best)) {
         st = vkt__fail(VKT_E_FAILED, "study",
                        "none of the %zu trials was feasible; message of the first: %s", w->n,
                        best.why ? best.why : "");

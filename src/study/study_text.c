@@ -21,8 +21,8 @@ const char *vkt_study_kind_name(vkt_study_kind k)
 
 const char *vkt_trial_state_name(vkt_trial_state s)
 {
-    static const char *const names[] = { "planned",    "running",     "done",
-                                         "infeasible", "interrupted", "pruned" };
+    static const char *const names[] = { "planned",     "running", "done", "infeasible",
+                                         "interrupted", "pruned",  "cut" };
     return names[s];
 }
 
@@ -57,6 +57,13 @@ void vkt__study_advise(vkt_study *s, const char *fmt, ...)
     s->advice = append(s->advice, &s->n_advice, &s->priv->cap_advice,
                        vkt__arena_strdup(&s->priv->arena, t.data));
     vkt__str_finish(&t);
+}
+
+void vkt__study_answer_first(vkt_study *s)
+{
+    const char *last = s->advice[s->n_advice - 1];
+    memmove((void *)(s->advice + 1), s->advice, (s->n_advice - 1) * sizeof *s->advice);
+    s->advice[0] = last;
 }
 
 void vkt__study_apply(vkt_study *s, const char *setting)

@@ -84,8 +84,9 @@ typedef struct job {
     uint64_t rung[VKT_STUDY_RUNGS];
     size_t n_rungs;
     double best;
+    double earlier;        /* seconds before the study was resumed */
     double began, seconds; /* INFINITY: it may take any time */
-    bool stopped, pruned;
+    bool stopped, pruned, cut;
     uint64_t energy_from; /* step after which the energy is counted; 0: not yet */
     double step_j;
 } job;
@@ -120,7 +121,11 @@ static void on_progress(void *user, const vkt_progress *p)
     double target = j->s->priv->desc->target, value = p->eval_metric;
     if (atomic_load(&j->p->stop)) vkt_train_stop();
     watch_energy(j, p);
-    if (vkt__now() - j->began > j->seconds && p->step < p->total) j->stopped = true;
+    double now = vkt__now() - j->began;
+    lock(j->p);
+    j->s->trials[j->trial].seconds = j->earlier + now; /* which others' time is counted by */
+    unlock(j->p);
+    if (now > j->seconds && p->step < p->total) j->stopped = j->cut = true;
     if (!p->evaluated || j->stopped) return;
     if (vkt__study_better(j->s, value, j->best)) j->best = value;
     if (j->n_rungs) {
@@ -169,17 +174,19 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     bool begun;
     vkt_status st = vkt__file_look(vkt__arena_printf(&p->arena, "%s/.lock", dir), &begun);
     if (st != VKT_OK) return st;
+    double left = spec->until > 0 ? spec->until - vkt__study_spent(s) : INFINITY;
     job j = { .s = s,
               .p = w->p,
               .trial = (size_t)(t - s->trials),
               .until_target = spec->until_target,
               .best = NAN,
+              .earlier = t->seconds,
               .began = vkt__now(),
-              .seconds = spec->until > 0 ? spec->until - vkt__study_spent(s) : INFINITY,
+              .seconds = left,
               .step_j = NAN };
-    if (j.seconds <= 0) {
+    if (left <= 0 && !begun) { /* one that was begun ends at its next step */
         t->why = VKT__NO_TIME;
-        t->state = VKT_TRIAL_INFEASIBLE;
+        t->state = VKT_TRIAL_CUT;
         return VKT_OK;
     }
     if (spec->prune)
@@ -200,7 +207,8 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     st = vkt_train(c, &d, &r);
     vkt__log_hold(false);
     lock(w->p);
-    t->seconds = vkt__now() - j.began;
+    t->seconds = j.earlier + vkt__now() - j.began;
+    bool cut = st == VKT_E_INTERRUPTED && j.cut;
     if (st == VKT_E_INTERRUPTED && j.stopped) st = VKT_OK;
     if (st == VKT_E_INTERRUPTED) return st;
     if (st == VKT_E_OOM_HOST && !again && is_outcome(s, st, true))
@@ -226,7 +234,11 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     t->best_step = r.best_step;
     t->device_bytes = r.device_bytes;
     t->step_j = j.step_j;
-    t->state = j.pruned ? VKT_TRIAL_PRUNED : VKT_TRIAL_DONE;
+    t->state = j.pruned ? VKT_TRIAL_PRUNED : cut ? VKT_TRIAL_CUT : VKT_TRIAL_DONE;
+    if (cut)
+        t->why = vkt__study_text(s, "the time ended it at step %llu of %llu",
+                                 (unsigned long long)t->steps,
+                                 (unsigned long long)vkt_schedule_total(&c->schedule));
     return VKT_OK;
 }
 

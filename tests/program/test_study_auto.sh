@@ -125,7 +125,7 @@ python3 - <<'P' >log 2>&1 || fail "an hour"
 import json
 s = json.load(open("hour/study.json"))
 print(s["advice"], [(t["group"], t["state"], t["seconds"]) for t in s["trials"]])
-assert sum(t["seconds"] for t in s["trials"][2:]) == 0, "trials were begun when the time was over"
+assert all(t["state"] == "cut" for t in s["trials"][2:]) and sum(t["seconds"] for t in s["trials"][2:]) == 0, "trials were begun when the time was over"
 assert any("more than the 60 s asked for" in a for a in s["advice"])
 P
 
@@ -153,6 +153,7 @@ import json
 t = json.load(open("long/study.json"))["trials"]
 print([(x["group"], x["state"], x["steps"], x["seconds"]) for x in t])
 assert t[1]["group"] == "first" and t[1]["steps"] < 2000000 and t[1]["seconds"] < 60, t[1]
+assert t[1]["state"] == "cut" and t[1]["why"].startswith(f"the time ended it at step {t[1]['steps']} of "), t[1]
 P
 
 # ---- advice and commands carry the study's own settings

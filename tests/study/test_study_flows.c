@@ -23,6 +23,9 @@ typedef struct {
 typedef struct {
     double accuracy, rise, clipped;
     bool diverges;
+    double seconds;
+    uint64_t cut; /* the step at which the time ended it; 0: it did not */
+    bool unbegun; /* the time was over before it */
 } given;
 
 typedef given (*world)(const asked *a);
@@ -78,7 +81,8 @@ static bool train_all(json_t *study, world of)
     {
         const char *state = json_string_value(json_object_get(t, "state"));
         const json_t *set = json_object_get(t, "set");
-        if (!strcmp(state, "done") || !strcmp(state, "infeasible")) continue;
+        if (!strcmp(state, "done") || !strcmp(state, "infeasible") || !strcmp(state, "cut"))
+            continue;
         double seed = value_of(set, "seed", NAN);
         asked a = { .group = json_string_value(json_object_get(t, "group")),
                     .lr = value_of(set, "optim.lr", 0.01),
@@ -88,13 +92,25 @@ static bool train_all(json_t *study, world of)
                     .seed = isnan(seed) ? -1 : (int)seed % 100 };
         given g = of(&a);
         const char *name = json_string_value(json_object_get(t, "name"));
-        json_object_set_new(t, "state", json_string(g.diverges ? "infeasible" : "done"));
-        json_object_set_new(t, "best", g.diverges ? json_null() : json_real(g.accuracy));
+        bool cut = g.cut || g.unbegun, has = !g.diverges && !g.unbegun && !isnan(g.accuracy);
+        json_object_set_new(t, "state",
+                            json_string(g.diverges ? "infeasible"
+                                        : cut      ? "cut"
+                                                   : "done"));
+        json_object_set_new(t, "why",
+                            g.unbegun ? json_string(VKT__NO_TIME)
+                            : g.cut   ? json_string("the time ended it")
+                                      : json_null());
+        json_object_set_new(t, "best", has ? json_real(g.accuracy) : json_null());
         json_object_set_new(t, "first_loss", json_real(1.5));
         json_object_set_new(t, "final_loss", json_real(g.diverges ? 9 : 0.5 + g.rise));
         json_object_set_new(t, "rise", g.diverges ? json_string("inf") : json_real(g.rise));
         json_object_set_new(t, "clipped", json_real(g.clipped));
-        json_object_set_new(t, "steps", json_integer(100));
+        uint64_t steps = g.unbegun ? 0 : g.cut ? g.cut : g.seconds > 0 ? a.steps : 100;
+        json_object_set_new(t, "steps", json_integer((json_int_t)steps));
+        json_object_set_new(t, "best_step", json_integer((json_int_t)steps));
+        if (g.seconds > 0) json_object_set_new(t, "step_ms", json_real(1));
+        json_object_set_new(t, "seconds", json_real(g.unbegun ? 0 : g.seconds));
         write_metrics(name, &a, &g);
         any = true;
     }
@@ -121,6 +137,8 @@ static vkt_study *study_of(vkt_study_desc d, world of)
              "trials=0 points=0 from=0 to=0 seeds=3 unstable_lr=0 factor=0 norms_from=- "
              "target=nan%s",
              d.ramp ? " ramp" : "");
+    if (d.kind == VKT_STUDY_AUTO)
+        snprintf(options, sizeof options, "minutes=%g seeds=3", d.minutes);
     json_t *study = json_pack("{ss ss ss ss si s[]}", "format", "vktrain study", "kind",
                               vkt_study_kind_name(d.kind), "config", yaml, "options", options,
                               "seed", 0, "trials");
@@ -355,6 +373,120 @@ static void the_shortest_warmup_is_found(void **state)
     vkt_study_destroy(&s);
 }
 
+/* ---- auto: what the time ends is no result ---- */
+
+static size_t n_on_seeds, whole_of_seeds;
+
+/* A minute: a trial takes 0.2 s and 1 ms a step. */
+static given in_time(const asked *a)
+{
+    double x = log10(a->lr / 0.01);
+    return (given) { .accuracy = 0.9 - 0.05 * x * x, .seconds = 0.2 + 0.001 * (double)a->steps };
+}
+/* Fresh seeds: whole_of_seeds trials end, the next is cut, with the best number of all. */
+static given seeds_are_cut(const asked *a)
+{
+    given g = in_time(a);
+    if (strcmp(a->group, "candidate") && strcmp(a->group, "recipe")) return g;
+    if (++n_on_seeds <= whole_of_seeds) return g;
+    g.accuracy = 0.99;
+    g.unbegun = n_on_seeds > whole_of_seeds + 1;
+    g.cut = a->steps / 2;
+    return g;
+}
+/* No seed ends, and the longer run is cut before it is any good. */
+static given the_end_is_cut(const asked *a)
+{
+    given g = seeds_are_cut(a);
+    if (strcmp(a->group, "final")) return g;
+    g.accuracy = 0.8;
+    g.cut = 77;
+    return g;
+}
+static given the_end_has_no_result(const asked *a)
+{
+    given g = the_end_is_cut(a);
+    if (!strcmp(a->group, "final")) g.accuracy = NAN;
+    return g;
+}
+/* The time ends within the rates: those above the recipe's look best when they are cut. */
+static given rates_are_cut(const asked *a)
+{
+    given g = in_time(a);
+    if (strcmp(a->group, "sweep") || a->lr < 0.009) return g;
+    g.seconds = 20;
+    g.cut = 50;
+    g.accuracy = 0.99;
+    g.unbegun = a->lr > 0.05;
+    return g;
+}
+static given all_rates_are_cut(const asked *a)
+{
+    given g = in_time(a);
+    if (!strcmp(a->group, "sweep")) g.unbegun = true;
+    return g;
+}
+
+static const vkt_study_desc a_minute = { .kind = VKT_STUDY_AUTO, .minutes = 1 };
+
+static vkt_study *with_seeds(size_t whole, world of)
+{
+    n_on_seeds = 0;
+    whole_of_seeds = whole;
+    return study_of(a_minute, of);
+}
+
+static void a_seed_that_is_cut_is_no_result(void **state)
+{
+    (void)state;
+    vkt_study *s = with_seeds(7, seeds_are_cut); /* of three settings: two seeds are whole */
+    assert_int_equal(n_of(s, "candidate") + n_of(s, "recipe"), 9);
+    require_said(s, "4. fresh seeds: ");
+    require_said(s, " over 2 new seeds; ");
+    require_said(s, "it ends here since there was no time for every stage");
+    size_t begun = 0;
+    for (size_t i = 0; i < s->n_trials; i++) begun += s->trials[i].seconds > 0;
+    assert_true(begun < s->n_trials);
+    require_said(s, vkt__study_text(s, "%zu trials took", begun));
+    assert_string_equal(vkt_trial_state_name(VKT_TRIAL_CUT), "cut");
+    vkt_study_destroy(&s);
+    s = with_seeds(100, seeds_are_cut);
+    require_said(s, " over 3 new seeds; ");
+    require_said(s, "it ends here since every stage is done");
+    vkt_study_destroy(&s);
+}
+
+static void a_longer_run_that_is_cut_must_be_better(void **state)
+{
+    (void)state;
+    vkt_study *s = with_seeds(2, the_end_is_cut);
+    const char *final = s->trials[s->n_trials - 1].name;
+    assert_string_equal(s->trials[s->n_trials - 1].group, "final");
+    assert_null(strstr(s->best_run, final));
+    require_said(s, "fresh seeds did not end in time");
+    require_said(s, "run: 77 steps (the time ended it), since");
+    require_said(s, "; the best trial is better, and is taken");
+    vkt_study_destroy(&s);
+    s = with_seeds(2, the_end_has_no_result);
+    require_said(s, "run: it has no result (the time ended it)");
+    assert_false(said(s, "nan"));
+    vkt_study_destroy(&s);
+}
+
+static void a_rate_that_is_cut_was_not_tried(void **state)
+{
+    (void)state;
+    vkt_study *s = study_of(a_minute, rates_are_cut);
+    require_said(s, "2. learning rate: of 3 from 0.001 to 0.01 the best is 0.01 (the recipe's: "
+                    "0.01)");
+    require_said(s, "it is at the end of those that there was time for");
+    vkt_study_destroy(&s);
+    s = study_of(a_minute, all_rates_are_cut);
+    require_said(s, "2. learning rate: none that was tried ended in time");
+    assert_non_null(s->best_run);
+    vkt_study_destroy(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +494,9 @@ int main(void)
         cmocka_unit_test(a_ramp_says_where_the_loss_falls),
         cmocka_unit_test(a_threshold_is_chosen_by_its_result),
         cmocka_unit_test(the_shortest_warmup_is_found),
+        cmocka_unit_test(a_seed_that_is_cut_is_no_result),
+        cmocka_unit_test(a_longer_run_that_is_cut_must_be_better),
+        cmocka_unit_test(a_rate_that_is_cut_was_not_tried),
     };
     vkt__setenv("VK_DRIVER_FILES", "none"); /* looking for devices would take most of the time */
     vkt__setenv("VK_ICD_FILENAMES", "none");

@@ -155,12 +155,9 @@ static void on_progress(void *user, const vkt_study_progress *p)
                 cli_text("%.*s", room, cli_text("%s %s %s ...", t->name, t->group, settings(t))));
         return;
     }
-    if (t->state == VKT_TRIAL_INFEASIBLE)
-        cli_line("%s %-10s %s%s: infeasible: %s", t->name, t->group, settings(t),
-                 p->reused ? " (kept)" : "", t->why ? t->why : "");
-    else if (t->state == VKT_TRIAL_PRUNED)
-        cli_line("%s %-10s %s%s: pruned: %s", t->name, t->group, settings(t),
-                 p->reused ? " (kept)" : "", t->why ? t->why : "");
+    if (t->state != VKT_TRIAL_DONE)
+        cli_line("%s %-10s %s%s: %s: %s", t->name, t->group, settings(t),
+                 p->reused ? " (kept)" : "", vkt_trial_state_name(t->state), t->why ? t->why : "");
     else
         cli_line("%s %-10s %s%s: loss %s, best %s, %s ms a step", t->name, t->group, settings(t),
                  p->reused ? " (kept)" : "", cli_number(t->final_loss), cli_number(t->best),
@@ -435,7 +432,8 @@ static int run_study(study_options *o, vkt_study_desc *d)
         for (size_t i = 0; i < s->n_trials; i++)
             finished += s->trials[i].state == VKT_TRIAL_DONE ||
                         s->trials[i].state == VKT_TRIAL_INFEASIBLE ||
-                        s->trials[i].state == VKT_TRIAL_PRUNED;
+                        s->trials[i].state == VKT_TRIAL_PRUNED ||
+                        s->trials[i].state == VKT_TRIAL_CUT;
         printf("\n"
                "interrupted after %zu trials; to resume, run the same command with --study %s "
                "--resume\n",

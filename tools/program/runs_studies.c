@@ -76,7 +76,8 @@ json_t *runs_study_json(const char *dir)
         const json_t *v = json_object_get(t, "best");
         const char *state = text_of(t, "state");
         done += !strcmp(state, "done");
-        ended += !strcmp(state, "done") || !strcmp(state, "infeasible") || !strcmp(state, "pruned");
+        ended += !strcmp(state, "done") || !strcmp(state, "infeasible") ||
+                 !strcmp(state, "pruned") || !strcmp(state, "cut");
         if (json_is_number(v) && !(sign * (json_number_value(v) - best) <= 0))
             best = json_number_value(v);
     }
