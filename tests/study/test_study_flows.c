@@ -439,17 +439,18 @@ static vkt_study *with_seeds(size_t whole, world of)
 static void a_seed_that_is_cut_is_no_result(void **state)
 {
     (void)state;
-    vkt_study *s = with_seeds(7, seeds_are_cut); /* of three settings: two seeds are whole */
-    assert_int_equal(n_of(s, "candidate") + n_of(s, "recipe"), 9);
-    require_said(s, "4. fresh seeds: ");
-    require_said(s, " over 2 new seeds; ");
-    require_said(s, "it ends here since there was no time for every stage");
-    size_t begun = 0;
-    for (size_t i = 0; i < s->n_trials; i++) begun += s->trials[i].seconds > 0;
-    assert_true(begun < s->n_trials);
-    require_said(s, vkt__study_text(s, "%zu trials took", begun));
-    assert_string_equal(vkt_trial_state_name(VKT_TRIAL_CUT), "cut");
-    vkt_study_destroy(&s);
+    vkt_study *s;
+    for (size_t whole = 7; whole < 9; whole++) { /* of three settings: two seeds are whole */
+        s = with_seeds(whole, seeds_are_cut);
+        assert_int_equal(n_of(s, "candidate") + n_of(s, "recipe"), 9);
+        require_said(s, " over 2 new seeds; ");
+        require_said(s, "it ends here since there was no time for every stage");
+        size_t begun = 0;
+        for (size_t i = 0; i < s->n_trials; i++) begun += s->trials[i].seconds > 0;
+        assert_int_equal(s->n_trials - begun, 8 - whole);
+        require_said(s, vkt__study_text(s, "%zu trials took", begun));
+        vkt_study_destroy(&s);
+    }
     s = with_seeds(100, seeds_are_cut);
     require_said(s, " over 3 new seeds; ");
     require_said(s, "it ends here since every stage is done");
