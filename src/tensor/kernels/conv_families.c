@@ -149,14 +149,16 @@ static uint64_t winograd_tiles(const vkt__conv_geometry *q)
     return q->n * ceil_div(q->oh, 2) * ceil_div(q->ow, 2);
 }
 
-/* Tiles and workgroups are counted in floats, as channels are: conv.glsl's div_small. */
+/* For CPU drivers alone: a lane of a GPU has no room for 256 sums. Tiles and workgroups are counted
+ * in floats, as channels are: conv.glsl's div_small. */
 static bool fits_winograd(const vkt__conv_tile *t, const vkt_caps *caps,
                           const vkt__conv_geometry *q)
 {
     const vkt_attr *a = q->attr;
-    return fits_rows(t, caps, q) && a->conv.kh == 3 && a->conv.kw == 3 && a->conv.stride == 1 &&
-           vkt__conv_stride_w(a) == 1 && a->conv.dilation == 1 && vkt__conv_dilation_w(a) == 1 &&
-           a->conv.groups == 1 && q->ci % 2 == 0 &&
+    return caps->klass == VKT_GPU_CLASS_CPU && fits_rows(t, caps, q) && a->conv.kh == 3 &&
+           a->conv.kw == 3 && a->conv.stride == 1 && vkt__conv_stride_w(a) == 1 &&
+           a->conv.dilation == 1 && vkt__conv_dilation_w(a) == 1 && a->conv.groups == 1 &&
+           q->ci % 2 == 0 &&
            winograd_tiles(q) * ceil_div(q->co, caps->subgroup) < VKT__CONV_DEPTH_MAX;
 }
 
