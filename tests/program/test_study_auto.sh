@@ -43,7 +43,7 @@ refused '--trials is for search, not auto' study auto t.yaml --trials 3
 "$program" study auto t.yaml --minutes 1 --dry-run >out 2>log || fail "the plan"
 grep -q '^6 trials, and as many more as fit into the time' out && [ "$(grep -c ' sweep ' out)" = 5 ] || fail "the plan: $(cat out)"
 
-# No time at all: one look, and what there was no time for.
+# With no time at all the study takes one look, and names each stage that there was no time for.
 "$program" study auto t.yaml --minutes 0.001 --study none --quiet >out 2>log || fail "no time: exit $?"
 python3 - <<'P' >log 2>&1 || fail "no time"
 import json
